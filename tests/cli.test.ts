@@ -407,7 +407,7 @@ describe("parley knowledge", () => {
   });
 });
 
-describe("parley usage, audit and conversation", () => {
+describe("parley usage, usage-audit and conversation", () => {
   it("shows a turn's usage and transcript, and only its usage after the session is deleted and erased", async () => {
     const other = await createTenant(system.admin, { plan: "free" });
     const workspace = ["--workspace", other.workspaceId];
@@ -430,7 +430,7 @@ describe("parley usage, audit and conversation", () => {
     }, 10_000);
     // The quota service counts a turn before the conversation service stores that the turn is settled.
     await vi.waitFor(async () => {
-      expect(await json("audit", ...workspace)).toEqual({
+      expect(await json("usage-audit", ...workspace)).toEqual({
         balanced: true,
         workspaces: [
           {
@@ -446,7 +446,7 @@ describe("parley usage, audit and conversation", () => {
         ],
       });
     }, 10_000);
-    expect((await run("audit", ...workspace, "--check")).code).toBe(0);
+    expect((await run("usage-audit", ...workspace, "--check")).code).toBe(0);
 
     const { messages: before } = await json<{ messages: { id: string }[] }>("conversation", "show", id, ...workspace);
     const messageId = BigInt(before[1]?.id ?? "");
@@ -504,14 +504,14 @@ describe("parley usage, audit and conversation", () => {
     expect((await run("conversation", "erase-visitor", first, "--workspace", "unknown")).code).toBe(1);
   });
 
-  it("when usage does not reconcile, audit exits 1 with --check and 0 without it", async () => {
+  it("when usage does not reconcile, usage-audit exits 1 with --check and 0 without it", async () => {
     const other = await createTenant(system.admin);
     const workspace = ["--workspace", other.workspaceId];
     await chat(system.url(), other);
     await vi.waitFor(async () => expect(await json("usage", ...workspace)).toMatchObject({ used: 1 }), 10_000);
     await miscountUsage(other.workspaceId);
-    expect(await json("audit", ...workspace)).toMatchObject({ balanced: false });
-    const { code, stdout } = await runCliInChildProcess(["audit", ...workspace, "--check"], env);
+    expect(await json("usage-audit", ...workspace)).toMatchObject({ balanced: false });
+    const { code, stdout } = await runCliInChildProcess(["usage-audit", ...workspace, "--check"], env);
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`${other.workspaceId} +usage_is_not_ledger`));
     expect(stdout).toContain("Turns and usage differ");
@@ -535,11 +535,11 @@ describe("parley usage adjust", () => {
     expect(await json("usage", "adjustments", "--workspace", workspaceId)).toMatchObject([{ amount: -3 }, entry]);
     const { stdout } = await run("usage", "--all", "--csv");
     expect(stdout).toMatch(new RegExp(`,${workspaceId},Test workspace,free,100,2,0,.*,2\r\n`));
-    expect(await json("audit", "--workspace", workspaceId)).toMatchObject({
+    expect(await json("usage-audit", "--workspace", workspaceId)).toMatchObject({
       balanced: true,
       workspaces: [{ done_messages: 0, used: 2, ledger: 2, adjusted: 2 }],
     });
-    const [change] = await json<object[]>("changes", "--workspace", workspaceId, "--limit", "1");
+    const [change] = await json<object[]>("audit-log", "--workspace", workspaceId, "--limit", "1");
     expect(change).toMatchObject({
       method: "WorkspaceAdminService/AdjustUsage",
       target: { month, amount: "-3", operator: "ada", id: expect.any(String) },
@@ -580,12 +580,12 @@ describe("parley usage adjust", () => {
   });
 });
 
-describe("parley changes", () => {
+describe("parley audit-log", () => {
   it("lists with --all the changes of all workspaces and services with names, and migrations with their release", async () => {
     const { id } = await json<{ id: string }>("workspace", "create", "--name", "Changing", "--plan", "free");
     await json("bot", "create", "--workspace", id, "--slug", "b");
     await json("workspace", "set-plan", id, "pro");
-    const changes = await json<Record<string, unknown>[]>("changes", "--all", "--since", "1h", "--limit", "10000");
+    const changes = await json<Record<string, unknown>[]>("audit-log", "--all", "--since", "1h", "--limit", "10000");
     const ofWorkspace = changes.filter((each) => each.workspace_id === id);
     expect(ofWorkspace.map(({ service, workspace_name, method }) => [service, workspace_name, method])).toEqual([
       ["quota", "Changing", "WorkspaceAdminService/SetPlan"],
@@ -597,19 +597,19 @@ describe("parley changes", () => {
     const times = changes.map(({ changed_at }) => Date.parse(String(changed_at)));
     expect(times).toEqual(times.toSorted((a, b) => b - a));
 
-    const { stdout } = await run("changes", "--all", "--limit", "10000");
+    const { stdout } = await run("audit-log", "--all", "--limit", "10000");
     expect(stdout).toMatch(/^WHEN +SERVICE +WORKSPACE +NAME +WHAT +TARGET +FIELDS +BY\n/);
     expect(stdout).toMatch(
       new RegExp(` quota +${id} +Changing +WorkspaceAdminService/SetPlan +.*plan=pro.* operator\n`),
     );
     expect(stdout).toMatch(/ llm-proxy +– +– +Schema\/Migrate +.* release \d+\.\d+\.\d+/);
-    expect((await run("changes", "--all", "--limit", "1")).stdout).toContain("Only the newest 1 changes are listed.");
+    expect((await run("audit-log", "--all", "--limit", "1")).stdout).toContain("Only the newest 1 changes are listed.");
   });
 
   it("requires --workspace or --all", async () => {
-    const { code, stderr } = await run("changes");
-    expect([code, stderr]).toEqual([2, "parley: give --workspace W, or --all; run parley changes --help\n"]);
-    expect((await run("changes", "--all", "--since", "soon")).stderr).toContain("Write it like 90m, 24h, 7d");
+    const { code, stderr } = await run("audit-log");
+    expect([code, stderr]).toEqual([2, "parley: give --workspace W, or --all; run parley audit-log --help\n"]);
+    expect((await run("audit-log", "--all", "--since", "soon")).stderr).toContain("Write it like 90m, 24h, 7d");
   });
 });
 

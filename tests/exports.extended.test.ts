@@ -43,7 +43,7 @@ async function countWaitingReads(): Promise<number> {
   return reads;
 }
 
-test("`parley audit` succeeds while waiting exports occupy all export connections", async () => {
+test("`parley usage-audit` succeeds while waiting exports occupy all export connections", async () => {
   const sessions = [];
   for (let index = 0; index < 3 * EXPORT_CONNECTIONS; index++) sessions.push(await createSession());
   const unlock = await lockMessages();
@@ -52,7 +52,7 @@ test("`parley audit` succeeds while waiting exports occupy all export connection
     sessions.map(async ({ tenant, sessionId }) => (await exportTranscript(system, tenant, sessionId)).text()),
   );
   await expect.poll(countWaitingReads).toBe(EXPORT_CONNECTIONS);
-  const { code } = await runCliInProcess(["audit"], cliEnv(system));
+  const { code } = await runCliInProcess(["usage-audit"], cliEnv(system));
   expect(code).toBe(0);
   expect(await countWaitingReads()).toBe(EXPORT_CONNECTIONS);
   await unlock();

@@ -46,7 +46,7 @@ test("parley login waits until the person approves, keeps the token in a file th
 
   const { workspaceId, botSlug } = tenant;
   await runCliJson(["bot", "update", "--workspace", workspaceId, "--slug", botSlug, "--name", "Renamed"], env);
-  expect(await runCliJson(["changes", "--workspace", workspaceId, "--limit", "1"], env)).toEqual([
+  expect(await runCliJson(["audit-log", "--workspace", workspaceId, "--limit", "1"], env)).toEqual([
     expect.objectContaining({ member: "anna", method: "BotAdminService/UpdateBot", changed_fields: ["name"] }),
   ]);
   const refused = await runCliInProcess(["workspace", "list"], env);

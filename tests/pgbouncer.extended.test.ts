@@ -120,7 +120,9 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
     });
 
     test("usage reconciles, the call log is complete, and no service with a database has logged a warning or an error", async () => {
-      await expect.poll(async () => (await system.admin.audit.audit({})).balanced, { timeout: 20_000 }).toBe(true);
+      await expect
+        .poll(async () => (await system.admin.usageAudit.auditUsage({})).balanced, { timeout: 20_000 })
+        .toBe(true);
       const { usage } = await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId });
       expect(usage).toMatchObject({ used: TURNS + ERASURE_SESSIONS, held: 0 });
       await expect

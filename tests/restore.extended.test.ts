@@ -90,7 +90,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     await expect
       .poll(() => readBalance(system.database), { timeout: 20_000 })
       .toMatchObject({ done: replies, used: replies, ledger: replies, held: 0, outbox: 0, unbalanced: 0 });
-    expect(await runCliInChildProcess(["audit", "--check"], cliEnv(system))).toMatchObject({ code: 0 });
+    expect(await runCliInChildProcess(["usage-audit", "--check"], cliEnv(system))).toMatchObject({ code: 0 });
   }
 
   test("restore a dump without superuser rights: over newer data, and into a new database after the database and its roles are lost", async () => {

@@ -111,7 +111,7 @@ describeWith("redis-server", "a system whose secret files change", () => {
 
     // The edge has no database, so its reloads are only in its log.
     const changes = await runCliJson<{ service: string; method: string; target: object }[]>(
-      ["changes", "--all"],
+      ["audit-log", "--all"],
       cliEnv(system),
     );
     const reloads = changes.filter(({ method }) => method === "Configuration/Reload");

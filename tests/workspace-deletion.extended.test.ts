@@ -73,12 +73,12 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
       expect(tables).toEqual(
         new Set([
           ...[
-            "conversation.changes",
+            "conversation.audit_log",
             "conversation.sessions",
             "conversation.turns",
             "conversation.workspace_deletions",
           ],
-          ...["llm.calls", "quota.changes", "quota.ledger", "quota.reservations", "quota.usage", "quota.workspaces"],
+          ...["llm.calls", "quota.audit_log", "quota.ledger", "quota.reservations", "quota.usage", "quota.workspaces"],
         ]),
       );
     },
@@ -86,7 +86,7 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
   );
 
   expect(await readBalance(system.database, workspaceId)).toMatchObject({ done: 1, used: 1, ledger: 1, unbalanced: 0 });
-  expect(await parley("audit", "--workspace", workspaceId)).toMatchObject({ balanced: true });
+  expect(await parley("usage-audit", "--workspace", workspaceId)).toMatchObject({ balanced: true });
   expect(await parley("usage", "--workspace", workspaceId)).toMatchObject({ used: 1 });
   const billed = await parley<{ workspaces: { id: string }[] }>("usage", "--all");
   expect(billed.workspaces.map(({ id }) => id)).toContain(workspaceId);

@@ -136,7 +136,7 @@ test("a deleted workspace responds like a missing one within 5 s, a reply in pro
       }),
     { timeout: 20_000 },
   );
-  const changes = await parley<{ method: string }[]>("changes", "--workspace", workspaceId, "--limit", "3");
+  const changes = await parley<{ method: string }[]>("audit-log", "--workspace", workspaceId, "--limit", "3");
   expect(changes.map(({ method }) => method)).toEqual([
     "WorkspaceDeletionAdminService/RestoreWorkspace",
     "WorkspaceDeletionAdminService/RestoreWorkspace",

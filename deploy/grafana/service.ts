@@ -206,12 +206,12 @@ export const SERVICE: Dashboard = {
           shows:
             "Calls that changed something and reloads of changed files, by service, and starts of processes, as after an upgrade. A reload counts once for each replica.",
           normal: "Only what you and the workspaces' owners did.",
-          action: "Problems began at the same time: `parley changes --all --since 24h` has who changed what.",
+          action: "Problems began at the same time: `parley audit-log --all --since 24h` has who changed what.",
           unit: "short",
           stacked: true,
           queries: [
             {
-              expr: `sum by (service, kind) (increase(${inNamespace("parley_changes_total")}[$__rate_interval]))`,
+              expr: `sum by (service, kind) (increase(${inNamespace("parley_audit_log_events_total")}[$__rate_interval]))`,
               legend: "{{service}}: {{kind}}",
             },
             {

@@ -40,7 +40,7 @@ console.log(
 );
 console.log("outcomes of the visits:", result.outcomes);
 console.log(
-  `differences that parley audit reports ${differences}, workspace-months out of balance ${result.unbalanced}`,
+  `differences that parley usage-audit reports ${differences}, workspace-months out of balance ${result.unbalanced}`,
 );
 const isBalanced =
   done === used &&

@@ -47,7 +47,7 @@ describe("the services' certificate authority on a real cluster", () => {
   it("is replaced without a failed stream, and the cli pod reaches conversation's ops port after each step", async () => {
     const newAuthority = await createAuthority("New");
     /** Runs in the cli pod and calls conversation's ops port. */
-    const audit = () => installation.parley("audit", "--check");
+    const audit = () => installation.parley("usage-audit", "--check");
     const report = await timed(
       "replacement of the certificate authority under load",
       () =>

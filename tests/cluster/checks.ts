@@ -19,14 +19,14 @@ export function describeStreams({ complete, total }: LoadReport): string {
   return `${complete} of ${total} streams complete`;
 }
 
-/** Waits until `audit` reports no difference and the tenant has no hold. Returns the number of the tenant's counted replies. */
+/** Waits until `usage-audit` reports no difference and the tenant has no hold. Returns the number of the tenant's counted replies. */
 export async function countReplies({ parley }: Installation, { workspaceId }: Tenant): Promise<number> {
   let replies = 0;
   // Settling takes a moment, and the sweeper closes interrupted turns within a minute.
   await expect
     .poll(
       async () => {
-        const { balanced, workspaces } = JSON.parse(await parley("audit", "--json"));
+        const { balanced, workspaces } = JSON.parse(await parley("usage-audit", "--json"));
         // Only workspaces with usage are listed.
         const unused = { done_messages: 0, used: 0, ledger: 0, held: 0 };
         const { done_messages, used, ledger, held } =

@@ -259,7 +259,7 @@ export const INCIDENTS = {
     alerts: [{ alert: "ParleyServiceMissing", within: 4, ends: 1 }],
     consequences: ["ParleyUsageRepaired"],
     immediate: ["ParleyServiceMissing"],
-    action: "[follow the page](../install/backup.md#restore), then `parley audit --check`",
+    action: "[follow the page](../install/backup.md#restore), then `parley usage-audit --check`",
     measured: { streams: "103 of 188", recovery: "0 s" },
   },
   "Parley is uninstalled and installed again": {

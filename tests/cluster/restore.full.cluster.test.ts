@@ -15,7 +15,7 @@ describe("backup and restore on a real cluster", () => {
     await installation.remove();
   });
 
-  it("restores a dump that was made under load: the audit finds no difference, and the replies after the dump are gone", async () => {
+  it("restores a dump that was made under load: the usage audit finds no difference, and the replies after the dump are gone", async () => {
     const report = await timed(
       "backup under load",
       () =>
@@ -32,7 +32,7 @@ describe("backup and restore on a real cluster", () => {
       "restore",
       async () => {
         await runBackupCommands(installation, "Restore");
-        // countReplies also checks that the audit finds no difference.
+        // countReplies also checks that the usage audit finds no difference.
         return countReplies(installation, tenant);
       },
       (count) => `${count} of ${report.complete} replies`,

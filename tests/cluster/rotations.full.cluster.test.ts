@@ -30,7 +30,7 @@ describe("rotations on a real cluster", () => {
           for (const step of STEPS) {
             await installation.runDocumented("rotation.md", step);
             // Checks that an admin call with the cli pod's current token succeeds.
-            await installation.parley("audit", "--check");
+            await installation.parley("usage-audit", "--check");
           }
         }),
       describeStreams,

@@ -113,7 +113,7 @@ describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
     await expect
       .poll(async () => (await admin.workspaces.showUsage({ workspaceId })).usage, { timeout: 30_000 })
       .toMatchObject({ used: completedTurns, held: 0 });
-    expect(await admin.audit.audit({ workspaceId })).toMatchObject({ balanced: true });
+    expect(await admin.usageAudit.auditUsage({ workspaceId })).toMatchObject({ balanced: true });
   });
 
   it("run as an ordinary user without capabilities on a read-only file system", async () => {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 test("the audit log lists a new document whose name has control characters or is cut within a surrogate pair", async () => {
-  const { botSlug, knowledge, changes } = await createOwner(system);
+  const { botSlug, knowledge, auditLog } = await createOwner(system);
   const content = Buffer.from("words");
   const names = [
     `${"x".repeat(199)}👋`,
@@ -20,7 +20,7 @@ test("the audit log lists a new document whose name has control characters or is
     "\u001b[31m",
   ];
   for (const name of names) await knowledge.addSource({ botSlug, name, format: "txt", content });
-  const listed = (await changes.listChanges({ pageSize: names.length })).changes;
+  const listed = (await auditLog.listAuditLogEntries({ pageSize: names.length })).entries;
   const stored = names.map((name) => name.slice(0, 200).toWellFormed());
   expect(listed.map(({ target }) => target.name)).toEqual(stored.toReversed());
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import type { Change } from "@parley/rpc/access";
+import type { AuditLogEntry } from "@parley/rpc/access";
 import { BotAdminService } from "@parley/rpc/conversation";
 import { adminAccessOf } from "@parley/service-kit";
 import pg from "pg";
@@ -22,10 +22,15 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-const summary = ({ member, method, target, changedFields }: Change) => ({ member, method, target, changedFields });
+const summary = ({ member, method, target, changedFields }: AuditLogEntry) => ({
+  member,
+  method,
+  target,
+  changedFields,
+});
 
 test("the audit log names the member (empty for the operator), the target and the changed fields of each change, and no content", async () => {
-  const { workspaceId, botSlug, publicKey, bots, keys, changes, quotaChanges } = await createOwner(system);
+  const { workspaceId, botSlug, publicKey, bots, keys, auditLog, quotaAuditLog } = await createOwner(system);
   const startedAt = Date.now();
   // `bots` and `keys` call as the member anna; `system.admin` calls as the operator.
   await bots.updateBot({ slug: botSlug, changes: { systemPrompt: "content-marker", name: "content-marker" } });
@@ -39,7 +44,7 @@ test("the audit log names the member (empty for the operator), the target and th
   });
   await system.admin.workspaces.setPlan({ workspaceId, plan: "scale" });
 
-  const listed = (await changes.listChanges({})).changes;
+  const listed = (await auditLog.listAuditLogEntries({})).entries;
   expect(listed.slice(0, 3).map(summary)).toEqual([
     {
       member: "",
@@ -64,12 +69,12 @@ test("the audit log names the member (empty for the operator), the target and th
   for (const { changedAt } of listed.slice(0, 3))
     expect(Math.abs(Date.parse(changedAt) - startedAt)).toBeLessThan(60_000);
   // The request of CreateWorkspace had no workspace ID, so the audit log takes the ID from the response.
-  expect((await quotaChanges.listChanges({})).changes.map(summary)).toEqual([
+  expect((await quotaAuditLog.listAuditLogEntries({})).entries.map(summary)).toEqual([
     expect.objectContaining({ member: "", method: "WorkspaceAdminService/SetPlan" }),
     expect.objectContaining({ member: "", method: "WorkspaceAdminService/CreateWorkspace" }),
   ]);
   const cli = await runCliJson<{ method: string; member: string }[]>(
-    ["changes", "--workspace", workspaceId, "--limit", "3"],
+    ["audit-log", "--workspace", workspaceId, "--limit", "3"],
     cliEnv(system),
   );
   expect(cli.map(({ member, method }) => [member, method])).toEqual([
@@ -80,7 +85,7 @@ test("the audit log names the member (empty for the operator), the target and th
 });
 
 test("the audit log names the member who deletes a session or erases a visitor at the edge, and does not name the visitor", async () => {
-  const { token, workspaceId, publicKey, changes, ...tenant } = await createOwner(system);
+  const { token, workspaceId, publicKey, auditLog, ...tenant } = await createOwner(system);
   const send = (method: string, path: string, body?: object) =>
     fetch(`${system.url()}${path}`, {
       method,
@@ -98,7 +103,7 @@ test("the audit log names the member who deletes a session or erases a visitor a
   expect((await send("DELETE", `/api/conversations/${sessionId}/`)).status).toBe(204);
   expect((await send("DELETE", `/api/conversations/${sessionId}/`)).status).toBe(404);
   expect((await send("POST", "/api/conversations/erase/", { visitor_id: visitorId })).status).toBe(202);
-  const listed = (await changes.listChanges({ pageSize: 2 })).changes;
+  const listed = (await auditLog.listAuditLogEntries({ pageSize: 2 })).entries;
   expect(listed.map(summary)).toEqual([
     { member: "anna", method: "ConversationService/EraseVisitor", target: {}, changedFields: [] },
     {
@@ -109,45 +114,45 @@ test("the audit log names the member who deletes a session or erases a visitor a
     },
   ]);
   expect(listed.every((each) => each.workspaceId === workspaceId)).toBe(true);
-  const methods = (await changes.listChanges({ pageSize: 500 })).changes.map(({ method }) => method);
+  const methods = (await auditLog.listAuditLogEntries({ pageSize: 500 })).entries.map(({ method }) => method);
   expect(methods.filter((method) => method.startsWith("ConversationService/"))).toHaveLength(2);
   expect(JSON.stringify(listed.map(summary))).not.toContain(visitorId);
 });
 
 test("the audit log contains neither calls that read nor calls that failed", async () => {
-  const { bots, keys, sessions, changes } = await createOwner(system);
-  const countChanges = async () => (await changes.listChanges({ pageSize: 500 })).changes.length;
-  const before = await countChanges();
+  const { bots, keys, sessions, auditLog } = await createOwner(system);
+  const countEntries = async () => (await auditLog.listAuditLogEntries({ pageSize: 500 })).entries.length;
+  const before = await countEntries();
   await Promise.all([bots.listBots({}), keys.listKeys({}), sessions.listSessions({})]);
   await expect(bots.updateBot({ slug: "no-such-bot", changes: { name: "x" } })).rejects.toBeInstanceOf(ConnectError);
   await expect(sessions.eraseSession({ sessionId: randomUUID() })).rejects.toBeInstanceOf(ConnectError);
   await expect(bots.updateBot({ workspaceId: "ws_other", slug: "x" })).rejects.toBeInstanceOf(ConnectError);
-  expect(await countChanges()).toBe(before);
+  expect(await countEntries()).toBe(before);
 });
 
 test("the pages of the audit log list each change of the caller's workspace once, newest first", async () => {
-  const { botSlug, bots, changes } = await createOwner(system);
+  const { botSlug, bots, auditLog } = await createOwner(system);
   const other = await createOwner(system);
   for (let index = 0; index < 12; index++) {
     await bots.updateBot({ slug: botSlug, changes: { name: `n${index}` } });
     await other.bots.updateBot({ slug: other.botSlug, changes: { name: `n${index}` } });
   }
-  const pages: Change[] = [];
+  const pages: AuditLogEntry[] = [];
   let pageToken = "";
   do {
-    const page = await changes.listChanges({ pageSize: 5, pageToken });
-    expect(page.changes.length).toBeLessThanOrEqual(5);
-    pages.push(...page.changes);
+    const page = await auditLog.listAuditLogEntries({ pageSize: 5, pageToken });
+    expect(page.entries.length).toBeLessThanOrEqual(5);
+    pages.push(...page.entries);
     pageToken = page.nextPageToken;
   } while (pageToken !== "");
-  expect(pages.map(summary)).toEqual((await changes.listChanges({ pageSize: 500 })).changes.map(summary));
+  expect(pages.map(summary)).toEqual((await auditLog.listAuditLogEntries({ pageSize: 500 })).entries.map(summary));
   expect(pages.filter(({ method }) => method === "BotAdminService/UpdateBot")).toHaveLength(12);
   expect(pages.every(({ target }) => target.slug !== other.botSlug)).toBe(true);
   expect(pages.map(({ changedAt }) => changedAt)).toEqual(
     pages.map(({ changedAt }) => changedAt).sort((a, b) => b.localeCompare(a)),
   );
   for (const invalid of [{ pageToken: "x" }, { pageToken: "-1" }, { pageSize: 501 }, { pageSize: -1 }])
-    await expect(changes.listChanges(invalid)).rejects.toMatchObject({ code: Code.InvalidArgument });
+    await expect(auditLog.listAuditLogEntries(invalid)).rejects.toMatchObject({ code: Code.InvalidArgument });
 });
 
 test.each(["conversation", "quota"] as const)(
@@ -162,20 +167,20 @@ test.each(["conversation", "quota"] as const)(
       for (const days of [1, 399, 401])
         await queryFirstRow(
           database,
-          `INSERT INTO ${service}.changes (workspace_id, changed_at, method, target, changed_fields)
+          `INSERT INTO ${service}.audit_log (workspace_id, changed_at, method, target, changed_fields)
            VALUES ($1, now() - make_interval(days => $2), $2::text, '{}', '{}')`,
           [workspaceId, days],
         );
       for (const sql of [
-        `UPDATE ${service}.changes SET member = 'x'`,
-        `DELETE FROM ${service}.changes`,
-        `TRUNCATE ${service}.changes`,
-        `DROP FUNCTION ${service}.delete_expired_changes()`,
+        `UPDATE ${service}.audit_log SET member = 'x'`,
+        `DELETE FROM ${service}.audit_log`,
+        `TRUNCATE ${service}.audit_log`,
+        `DROP FUNCTION ${service}.delete_expired_audit_log_entries()`,
       ])
         await expect(client.query(sql), sql).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE });
-      await client.query(`SELECT ${service}.delete_expired_changes()`);
+      await client.query(`SELECT ${service}.delete_expired_audit_log_entries()`);
       const { rows } = await client.query(
-        `SELECT method FROM ${service}.changes WHERE workspace_id = $1 ORDER BY change_id`,
+        `SELECT method FROM ${service}.audit_log WHERE workspace_id = $1 ORDER BY entry_id`,
         [workspaceId],
       );
       expect(rows.map(({ method }) => method)).toEqual(["1", "399"]);
@@ -186,13 +191,13 @@ test.each(["conversation", "quota"] as const)(
 );
 
 test("the audit log names a changed key and a changed pattern, but neither the key's domains nor the pattern's expression", async () => {
-  const { workspaceId, botSlug, publicKey, keys, changes } = await createOwner(system);
+  const { workspaceId, botSlug, publicKey, keys, auditLog } = await createOwner(system);
   const { moderation } = system.admin;
   const { pattern } = await moderation.addPattern({ workspaceId, botSlug, pattern: "p" });
   const id = pattern?.id ?? 0n;
   await moderation.updatePattern({ workspaceId, botSlug, id, changes: { pattern: "content-marker", fallback: "" } });
   await keys.updateKey({ publicKey, domains: ["content-marker.example"] });
-  const listed = (await changes.listChanges({})).changes.slice(0, 2).map(summary);
+  const listed = (await auditLog.listAuditLogEntries({})).entries.slice(0, 2).map(summary);
   expect(listed).toEqual([
     {
       member: "anna",
@@ -213,7 +218,7 @@ test("a call fails with change_not_recorded if it cannot record the change that 
   const { workspaceId, botSlug, token } = await createOwner(system);
   const conversation = await system.startReplica("conversation");
   const bots = createClient(BotAdminService, createOpsTransport(conversation, token));
-  const alter = (action: string) => queryFirstRow(system.database, `ALTER TABLE conversation.changes ${action}`);
+  const alter = (action: string) => queryFirstRow(system.database, `ALTER TABLE conversation.audit_log ${action}`);
   await alter(`ADD CONSTRAINT refused CHECK (workspace_id <> '${workspaceId}') NOT VALID`);
   try {
     const error = await bots.updateBot({ slug: botSlug, changes: { name: "Renamed" } }).then(

@@ -1,13 +1,13 @@
 import { createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import {
+  AuditLogAdminService,
   BotAdminService,
-  ChangeAdminService,
   KeyAdminService,
   KnowledgeAdminService,
   SessionAdminService,
 } from "@parley/rpc/conversation";
-import { ChangeAdminService as QuotaChangeAdminService } from "@parley/rpc/quota";
+import { AuditLogAdminService as QuotaAuditLogAdminService } from "@parley/rpc/quota";
 import type { ServicePorts, SharedSystem } from "../system/shared-system.ts";
 import { createTenant } from "../system/system.ts";
 
@@ -37,7 +37,7 @@ export async function createOwner(system: Pick<SharedSystem, "admin" | "conversa
     keys: createClient(KeyAdminService, transport),
     knowledge: createClient(KnowledgeAdminService, transport),
     sessions: createClient(SessionAdminService, transport),
-    changes: createClient(ChangeAdminService, transport),
-    quotaChanges: createClient(QuotaChangeAdminService, createOpsTransport(system.quota, token)),
+    auditLog: createClient(AuditLogAdminService, transport),
+    quotaAuditLog: createClient(QuotaAuditLogAdminService, createOpsTransport(system.quota, token)),
   };
 }

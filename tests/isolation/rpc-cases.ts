@@ -201,10 +201,10 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
       { workspaceId, turnId },
     ],
   },
-  "parley.conversation.v1.ChangeAdminService/ListChanges": workspaceOnly(),
-  "parley.conversation.v1.ChangeAdminService/ListAllChanges": notCalled("operators see every tenant"),
-  "parley.conversation.v1.AuditAdminService/Audit": workspaceOnly({ month }),
-  "parley.conversation.v1.AuditAdminService/Repair": {
+  "parley.conversation.v1.AuditLogAdminService/ListAuditLogEntries": workspaceOnly(),
+  "parley.conversation.v1.AuditLogAdminService/ListAllAuditLogEntries": notCalled("operators see every tenant"),
+  "parley.conversation.v1.UsageAuditAdminService/AuditUsage": workspaceOnly({ month }),
+  "parley.conversation.v1.UsageAuditAdminService/Repair": {
     requests: ({ workspaceId }, { turnId }) => [
       { workspaceId, since: "2026-01-01T00:00:00Z", token: `done 2026-01-01T00:00:00Z ${workspaceId} ${turnId}` },
     ],
@@ -262,9 +262,9 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.quota.v1.WorkspaceAdminService/ListAdjustments": workspaceOnly({ month }),
   "parley.quota.v1.WorkspaceAdminService/ResetUnpaid": workspaceOnly(),
   "parley.quota.v1.WorkspaceAdminService/ListUsageMonths": notCalled("operators see every tenant"),
-  "parley.quota.v1.ChangeAdminService/ListChanges": workspaceOnly(),
-  "parley.quota.v1.ChangeAdminService/ListAllChanges": notCalled("operators see every tenant"),
-  "parley.llm.v1.ChangeAdminService/ListAllChanges": notCalled("reloads and migrations concern no tenant"),
+  "parley.quota.v1.AuditLogAdminService/ListAuditLogEntries": workspaceOnly(),
+  "parley.quota.v1.AuditLogAdminService/ListAllAuditLogEntries": notCalled("operators see every tenant"),
+  "parley.llm.v1.AuditLogAdminService/ListAllAuditLogEntries": notCalled("reloads and migrations concern no tenant"),
   "parley.quota.v1.BooksAdminService/GetTurnEntry": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
   },

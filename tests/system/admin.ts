@@ -1,7 +1,6 @@
 import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import {
-  AuditAdminService,
   BotAdminService,
   EvaluationAdminService,
   KeyAdminService,
@@ -10,6 +9,7 @@ import {
   SessionAdminService,
   ToolAdminService,
   TurnAdminService,
+  UsageAuditAdminService,
   WorkspaceDeletionAdminService,
 } from "@parley/rpc/conversation";
 import { CallLogAdminService, ProviderAdminService } from "@parley/rpc/llm";
@@ -26,7 +26,7 @@ export type AdminClients = {
   evaluations: Client<typeof EvaluationAdminService>;
   tools: Client<typeof ToolAdminService>;
   sessions: Client<typeof SessionAdminService>;
-  audit: Client<typeof AuditAdminService>;
+  usageAudit: Client<typeof UsageAuditAdminService>;
   providers: Client<typeof ProviderAdminService>;
   callLog: Client<typeof CallLogAdminService>;
   turns: Client<typeof TurnAdminService>;
@@ -59,7 +59,7 @@ export function createAdminClients(ports: OpsPorts): AdminClients {
     evaluations: createClient(EvaluationAdminService, conversation),
     tools: createClient(ToolAdminService, conversation),
     sessions: createClient(SessionAdminService, conversation),
-    audit: createClient(AuditAdminService, conversation),
+    usageAudit: createClient(UsageAuditAdminService, conversation),
     providers: createClient(ProviderAdminService, llm),
     callLog: createClient(CallLogAdminService, llm),
     turns: createClient(TurnAdminService, conversation),

@@ -39,9 +39,10 @@ export function createAccounting(get: () => { system: System; tenant: Tenant }) 
   }
 
   const auditExitCode = async () =>
-    (await runCliInProcess(["audit", "--check", "--workspace", get().tenant.workspaceId], cliEnv(get().system))).code;
+    (await runCliInProcess(["usage-audit", "--check", "--workspace", get().tenant.workspaceId], cliEnv(get().system)))
+      .code;
 
-  /** Waits until the tenant has `count` done turns, a usage of `count` and nothing pending. Expects that the audit finds no difference. */
+  /** Waits until the tenant has `count` done turns, a usage of `count` and nothing pending. Expects that the usage audit finds no difference. */
   async function expectConsistentTurns(count: number): Promise<void> {
     await expectBalance({ done: count, used: count, ledger: count, held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
     expect(await auditExitCode()).toBe(0);

@@ -54,12 +54,12 @@ const countRows = () =>
   );
 
 async function expectAuditPasses(): Promise<void> {
-  expect((await runCliInProcess(["audit", "--check", "--month", MONTH], cliEnv(system))).code).toBe(0);
+  expect((await runCliInProcess(["usage-audit", "--check", "--month", MONTH], cliEnv(system))).code).toBe(0);
 }
 
 /** Repairs the differences between turns and usage since 2024-01-01, which is before MONTH. Returns the repairs. */
 async function repairAll(): Promise<unknown[]> {
-  const args = ["audit", "--repair", "--since", "2024-01-01"];
+  const args = ["usage-audit", "--repair", "--since", "2024-01-01"];
   return (await runCliJson<{ repairs: unknown[] }>(args, cliEnv(system))).repairs;
 }
 
@@ -130,7 +130,7 @@ async function prune(): Promise<void> {
   await expect.poll(countPruned, { timeout: CLOSE_TIMEOUT_MS }).toBe(1);
 }
 
-test("the rows of the closed month are pruned, and the audit compares the totals that replace them", async () => {
+test("the rows of the closed month are pruned, and the usage audit compares the totals that replace them", async () => {
   restore = { conversation: await backUp("conversation"), quota: await backUp("quota") };
   await prune();
   await expect.poll(readMonth, { timeout: 20_000 }).toMatchObject({ state: "pruned", used: TURNS, pruned: TURNS });
@@ -139,7 +139,7 @@ test("the rows of the closed month are pruned, and the audit compares the totals
   expect(await repairAll()).toEqual([]);
 }, 90_000);
 
-test("after a restore of either database to a time before its prune, audit --repair repairs nothing", async () => {
+test("after a restore of either database to a time before its prune, usage-audit --repair repairs nothing", async () => {
   await restore.quota();
   expect(await countRows()).toEqual({ turns: 0, ledger: TURNS, reservations: TURNS });
   expect(await repairAll()).toEqual([]);

@@ -108,7 +108,7 @@ test("the reconciler restores rows that the call log has lost", async () => {
   await expectConsistentTurns(4);
 }, 60_000);
 
-test("parley audit --repair repairs differences and prints each repair; audit refuses an invalid --since, and --since without --repair", async () => {
+test("parley usage-audit --repair repairs differences and prints each repair; usage-audit refuses an invalid --since, and --since without --repair", async () => {
   await system.conversation.stop();
   await system.conversation.start({ RECONCILE_EVERY_SECONDS: "3600" });
   // Waits until the edge has connected again.
@@ -123,7 +123,7 @@ test("parley audit --repair repairs differences and prints each repair; audit re
   const workspace = ["--workspace", tenant.workspaceId];
   const repaired: Record<string, string>[] = [];
   const repair = async () => {
-    const args = ["audit", "--repair", ...workspace, "--since", new Date(Date.now() - 60_000).toISOString()];
+    const args = ["usage-audit", "--repair", ...workspace, "--since", new Date(Date.now() - 60_000).toISOString()];
     repaired.push(...(await runCliJson<{ repairs: Record<string, string>[] }>(args, env)).repairs);
     return repaired.length;
   };
@@ -136,9 +136,9 @@ test("parley audit --repair repairs differences and prints each repair; audit re
     ]),
   );
   await expectConsistentTurns(2);
-  const { code, stdout } = await runCliInProcess(["audit", "--repair", ...workspace], env);
+  const { code, stdout } = await runCliInProcess(["usage-audit", "--repair", ...workspace], env);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^0 differences repaired among [1-9]\d* turns and holds\.\n$/);
-  expect((await runCliInProcess(["audit", "--repair", "--since", "yesterday"], env)).code).toBe(2);
-  expect((await runCliInProcess(["audit", "--since", "2026-11-22"], env)).code).toBe(2);
+  expect((await runCliInProcess(["usage-audit", "--repair", "--since", "yesterday"], env)).code).toBe(2);
+  expect((await runCliInProcess(["usage-audit", "--since", "2026-11-22"], env)).code).toBe(2);
 }, 60_000);

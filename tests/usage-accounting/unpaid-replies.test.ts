@@ -77,7 +77,7 @@ async function settledUnpaid(tenant: Tenant): Promise<number> {
 }
 
 const auditOf = (tenant: Tenant, ...more: string[]) =>
-  runCliInProcess(["audit", "--workspace", tenant.workspaceId, ...more], cliEnv(system));
+  runCliInProcess(["usage-audit", "--workspace", tenant.workspaceId, ...more], cliEnv(system));
 
 test("of 260 replies that visitors read nearly to the end and drop, a Free plan pays for at most 210, and an operator can reset the bound", async () => {
   const tenant = await createTenant(system.admin, { plan: "free", model: "openai:stall-after-9" });
@@ -110,10 +110,10 @@ test("of 260 replies that visitors read nearly to the end and drop, a Free plan 
   });
   expect(await drop(tenant, NINE_TOKENS)).toBe("dropped");
   expect(await settledUnpaid(tenant)).toBe(1);
-  // The count of the turns stays, so the audit still agrees.
+  // The count of the turns stays, so the usage audit still agrees.
   expect((await auditOf(tenant, "--check")).code).toBe(0);
   const changes = await runCliJson<{ method: string }[]>(
-    ["changes", "--workspace", tenant.workspaceId],
+    ["audit-log", "--workspace", tenant.workspaceId],
     cliEnv(system),
   );
   expect(JSON.stringify(changes)).toContain("WorkspaceAdminService/ResetUnpaid");
@@ -373,7 +373,7 @@ test("an address that leaves 20 unpaid replies in an hour gets 429 for new messa
   expect((await readChat(response)).done).toMatchObject({ finish_reason: "stop" });
 });
 
-test("the audit finds a lost or a wrong number of unpaid replies, and a repair stores that of the turns", async () => {
+test("the usage audit finds a lost or a wrong number of unpaid replies, and a repair stores that of the turns", async () => {
   const tenant = await createTenant(system.admin, { model: "openai:stall-after-3" });
   await mapConcurrently(quickOrFull(4, 40), 4, () => drop(tenant, THREE_TOKENS));
   const unpaid = await settledUnpaid(tenant);

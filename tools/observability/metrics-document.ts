@@ -1,6 +1,6 @@
 import {
   Counter,
-  createChangeCounter,
+  createAuditLogCounter,
   createLogger,
   createPoolMetrics,
   createReloadRefusalCounter,
@@ -14,7 +14,6 @@ import {
 } from "@parley/service-kit";
 import { createPatternJobHistogram } from "../../packages/bot-rules/src/moderation/metrics.ts";
 import { createMetrics as consoleMetrics } from "../../services/console/src/metrics.ts";
-import { registerAuditGauge } from "../../services/conversation/src/audit/audit.worker.ts";
 import {
   createClosedTurnCounter,
   createPrunedRowCounter,
@@ -28,6 +27,7 @@ import {
   createRepairCounter,
   registerReconciliationGauges,
 } from "../../services/conversation/src/reconciliation/index.ts";
+import { registerUsageAuditGauge } from "../../services/conversation/src/usage-audit/usage-audit.worker.ts";
 import { createMetrics as edgeMetrics } from "../../services/edge/src/metrics.ts";
 import { registerCostGauge } from "../../services/llm-proxy/src/call-log/cost.metrics.ts";
 import { createMetrics as llmMetrics } from "../../services/llm-proxy/src/metrics.ts";
@@ -56,13 +56,13 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   },
   conversation: (registry) => {
     createClosedTurnCounter(registry);
-    createChangeCounter(registry);
+    createAuditLogCounter(registry);
     createSettleLagHistogram(registry);
     registerOutboxGauges(registry, database, log);
     registerEmbeddingGauge(registry, unused, log);
     createRetentionFailureCounter(registry);
     createSemanticSearchCounter(registry);
-    registerAuditGauge(registry, database, log);
+    registerUsageAuditGauge(registry, database, log);
     registerReconciliationGauges(registry, database, log);
     createRepairCounter(registry);
     createPrunedRowCounter(registry);
@@ -74,7 +74,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   },
   quota: (registry) => {
     registerHoldGauges(registry, database, log);
-    createChangeCounter(registry);
+    createAuditLogCounter(registry);
     registerMonthGauge(registry, database, log);
     createQuotaPrunedRowCounter(registry);
     registerUsageGauges(registry, database, log);
@@ -85,7 +85,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   },
   "llm-proxy": (registry) => {
     llmMetrics(registry, () => []);
-    createChangeCounter(registry);
+    createAuditLogCounter(registry);
     registerCostGauge(registry, database, log);
     createPatternJobHistogram(registry);
     createRpcServerHistogram(registry);

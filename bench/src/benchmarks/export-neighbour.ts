@@ -104,6 +104,6 @@ async function postponePeriodicTasks({ testbed }: OwnersTestbed): Promise<void> 
   await queryRows(
     testbed.system.database.url,
     `UPDATE conversation.task_leases SET holder = gen_random_uuid(), due_at = now() + interval '5 minutes'
-     WHERE task IN ('audit', 'reconcile', 'fill call log', 'close months')`,
+     WHERE task IN ('audit usage', 'reconcile', 'fill call log', 'close months')`,
   );
 }

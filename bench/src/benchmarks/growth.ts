@@ -14,13 +14,13 @@ const MESSAGES = 10_000_000;
 const WORKSPACES = 1_000;
 /** Goal for a turn's CPU time, large ÷ small database. */
 const CPU_GOAL = 1.1;
-/** Goal for the durations of audits and sweeps, large ÷ small database. It exceeds CPU_GOAL, because reading a larger index is slower. */
+/** Goal for the durations of usage audits and sweeps, large ÷ small database. It exceeds CPU_GOAL, because reading a larger index is slower. */
 const DURATION_GOAL = 1.5;
 const WARM_UP_TURNS = 2_000;
 /** How many times each round measures the CPU time per turn of each testbed. */
 const ALTERNATIONS = 4;
 const AUDITED_TURNS = 5_000;
-/** Measurements per round and testbed. One measurement is an audit, or SWEEPS_PER_MEASUREMENT sweeps. */
+/** Measurements per round and testbed. One measurement is a usage audit, or SWEEPS_PER_MEASUREMENT sweeps. */
 const MEASUREMENTS = 10;
 const SWEEPS_PER_MEASUREMENT = 50;
 
@@ -28,7 +28,7 @@ type Side = { testbed: Testbed; auditedWorkspaceId: string; database: Database }
 
 export const growth: Benchmark = {
   name: "growth",
-  description: `CPU time of a turn, durations of an audit and a sweep: with ${MESSAGES.toLocaleString("en")} stored messages ÷ with 10,000`,
+  description: `CPU time of a turn, durations of a usage audit and a sweep: with ${MESSAGES.toLocaleString("en")} stored messages ÷ with 10,000`,
   hintIfMissed: "probably a statement that reads more rows when more are stored; check the query plans",
   async run({ rounds, scale }, progress) {
     const sides: Side[] = [];
@@ -42,7 +42,7 @@ export const growth: Benchmark = {
       turnCost.detail += `; messages stored in ${seconds.toFixed(0)} s over ${WORKSPACES} workspaces`;
       return [
         turnCost,
-        await compareDurations("audit of a workspace's month", { small, large }, rounds, measureAudit, progress),
+        await compareDurations("usage audit of a workspace's month", { small, large }, rounds, measureAudit, progress),
         await compareDurations("sweep", { small, large }, rounds, measureSweeps, progress),
       ];
     } finally {
@@ -128,7 +128,7 @@ async function compareDurations(
 /** Returns the milliseconds that the CLI takes to audit the current month. */
 async function measureAudit({ testbed, auditedWorkspaceId }: Side): Promise<number> {
   const started = performance.now();
-  await runCliJson(["audit", "--workspace", auditedWorkspaceId], cliEnv(testbed.system));
+  await runCliJson(["usage-audit", "--workspace", auditedWorkspaceId], cliEnv(testbed.system));
   return performance.now() - started;
 }
 

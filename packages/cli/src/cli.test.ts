@@ -76,7 +76,7 @@ describe("a usage error", () => {
       "tool add t --workspace w --bot b --url http://a --only x",
       /'--url <url>' cannot be used with option '--only <tool>'/,
     ],
-    ["audit --repair --workspace ", /^parley: option '--workspace <id>' .*empty; run parley audit --help$/],
+    ["usage-audit --repair --workspace ", /^parley: option '--workspace <id>' .*empty; run parley usage-audit --help$/],
     ["usage --all --sort name", /Allowed choices are id, cost, used, growth.*; run parley usage --help$/],
     ["usage --near-cap --all", /'--near-cap' cannot be used with option '--all'/],
     ["usage --all --sort growth --month 2026-10", /compares the last 14 days: omit --month$/],

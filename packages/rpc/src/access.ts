@@ -2,7 +2,7 @@ import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { AdminRole, AdminScope, admin_access } from "./gen/parley/rpc/v1/access_pb.js";
 
 export * from "./gen/parley/rpc/v1/access_pb.js";
-export * from "./gen/parley/rpc/v1/change_pb.js";
+export * from "./gen/parley/rpc/v1/audit_log_pb.js";
 
 /** A member's role in a workspace. An owner may do everything that a viewer may. */
 export type Role = "viewer" | "owner";

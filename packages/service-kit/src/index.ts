@@ -1,6 +1,9 @@
 // Not exported here: `guardedFetch` (egress/index.ts), because undici loads slowly, and the functions that run migrations (database/migrations.ts),
 // because migration processes must not load gRPC.
 
+export { type AuditLog, openAuditLog } from "./audit-log/audit-log.admin.ts";
+export { insertEntry } from "./audit-log/audit-log.store.ts";
+export { describeCall } from "./audit-log/describe-call.ts";
 export {
   type AccessTokenOptions,
   type Caller,
@@ -12,9 +15,6 @@ export {
 export { type AdminCaller, adminAccessOf, adminCallerOf } from "./auth/admin-access.ts";
 export { createJwks, loadKeySet } from "./auth/jwks.ts";
 export { readJwtSettings, readOptionalJwtSettings } from "./auth/settings.ts";
-export { type ChangeLog, openChangeLog } from "./changes/changes.admin.ts";
-export { insertChange } from "./changes/changes.store.ts";
-export { describeChange } from "./changes/describe-change.ts";
 export { CallPool } from "./database/call-pool.ts";
 export {
   AVOID_SORT,
@@ -56,7 +56,7 @@ export { registerMeasuredGauges } from "./ops/measured-gauges.ts";
 export { createCachedMeasurement } from "./ops/measurement.ts";
 export {
   Counter,
-  createChangeCounter,
+  createAuditLogCounter,
   createRegistry,
   createReloadRefusalCounter,
   createRpcClientFailureCounter,

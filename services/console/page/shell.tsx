@@ -1,4 +1,4 @@
-import { ChangeAdminService } from "@parley/rpc/conversation";
+import { AuditLogAdminService } from "@parley/rpc/conversation";
 import * as Dialog from "@radix-ui/react-dialog";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
@@ -134,14 +134,14 @@ function Brand() {
 
 function Navigation() {
   const { role } = useSession();
-  const mayReadChanges = useMayCall(ChangeAdminService.method.listChanges);
+  const mayReadAuditLog = useMayCall(AuditLogAdminService.method.listAuditLogEntries);
   if (role === undefined) return null;
   return (
     <nav aria-label={t("Screens")} className="navigation">
       {GROUPS.map((group) => (
         <Group key={group.name} name={group.name}>
           {group.screens
-            .filter(({ to }) => mayReadChanges || to !== "/audit-log")
+            .filter(({ to }) => mayReadAuditLog || to !== "/audit-log")
             .map(({ to, name, icon }) => (
               <li key={to}>
                 <Link to={to} activeProps={{ className: "active" }}>

@@ -63,7 +63,7 @@ async function fill() {
   const { sessionId } = turn;
   for (const visitorId of ["v", "w"]) await runTurn(db.database, newTurn(bot, { sessionId, visitorId }));
   await db.database.query(
-    "INSERT INTO conversation.changes (workspace_id, method, target, changed_fields) VALUES ($1, 'm', '{}', '{}')",
+    "INSERT INTO conversation.audit_log (workspace_id, method, target, changed_fields) VALUES ($1, 'm', '{}', '{}')",
     [workspaceId],
   );
   await db.database.query("INSERT INTO conversation.reply_counts VALUES ($1, now(), 1, 1, 0, '{1}')", [workspaceId]);
@@ -154,7 +154,7 @@ test("the service's role cannot read another schema, alter its own schema, or up
     "UPDATE conversation.migrations SET name = ''",
     "UPDATE conversation.turn_totals SET turns = 0",
     "DELETE FROM conversation.turn_totals",
-    "DELETE FROM conversation.changes",
+    "DELETE FROM conversation.audit_log",
     "CREATE SCHEMA more",
     "CREATE ROLE more",
   ]) {

@@ -4,9 +4,8 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import type { PatternThreadPool } from "@parley/bot-rules/moderation";
 import type { RpcClient } from "@parley/rpc";
 import {
-  AuditAdminService,
+  AuditLogAdminService,
   BotAdminService,
-  ChangeAdminService,
   EraseVisitorRequestSchema,
   EvaluationAdminService,
   KeyAdminService,
@@ -16,12 +15,12 @@ import {
   SessionAdminService,
   ToolAdminService,
   TurnAdminService,
+  UsageAuditAdminService,
   WorkspaceDeletionAdminService,
 } from "@parley/rpc/conversation";
 import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
-import { type ChangeLog, type Database, type Logger, UPLOAD_OPTIONS } from "@parley/service-kit";
-import { createAuditAdmin } from "./audit/audit.admin.ts";
+import { type AuditLog, type Database, type Logger, UPLOAD_OPTIONS } from "@parley/service-kit";
 import { createModerationAdmin } from "./bot-rules/moderation.admin.ts";
 import { createToolAdmin } from "./bot-rules/tools.admin.ts";
 import { createBotAdmin } from "./bots/bots.admin.ts";
@@ -38,6 +37,7 @@ import { createQuestionAdmin } from "./questions/questions.admin.ts";
 import type { RepairDeps } from "./reconciliation/index.ts";
 import { createSessionAdmin, type SessionAdminDeps } from "./sessions/sessions.admin.ts";
 import { createTurnAdmin } from "./turns/turns.admin.ts";
+import { createUsageAuditAdmin } from "./usage-audit/usage-audit.admin.ts";
 import { createDeletionAdmin } from "./workspace-deletions/deletions.admin.ts";
 
 export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "ownerReadPool" | "notifySettler"> & {
@@ -47,7 +47,7 @@ export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "ownerReadPo
   embeddings: EmbeddingWorker;
   questionSearch: QuestionSearch;
   visitorEraser: VisitorEraser;
-  changes: ChangeLog;
+  auditLog: AuditLog;
   repairDeps: RepairDeps;
   config: Config;
   log: Logger;
@@ -77,10 +77,10 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
       eraseVisitor: (workspaceId, visitorId) => eraseVisitor(database, deps.visitorEraser, { workspaceId, visitorId }),
     }),
   );
-  router.service(ChangeAdminService, deps.changes);
+  router.service(AuditLogAdminService, deps.auditLog);
   router.service(TurnAdminService, createTurnAdmin(ownerReadPool));
   router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
-  router.service(AuditAdminService, createAuditAdmin({ ...repairDeps, quota, ...config.reconciliation }));
+  router.service(UsageAuditAdminService, createUsageAuditAdmin({ ...repairDeps, quota, ...config.reconciliation }));
 }
 
 /** Sets no `member`, so `handleEraseVisitor` writes no audit log entry: the admin services' guard already writes one. */

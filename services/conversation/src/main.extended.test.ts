@@ -68,7 +68,7 @@ test("the service stops accepting calls within 3 s of SIGTERM, even if its tasks
   await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
   // In the default pool, only four of the tasks could wait at the same time.
   const service = await startService({ DATABASE_POOL: "20" });
-  // The settler waits to claim the outbox lease, and seven tasks wait to claim theirs: audit, reconciliation, call log, closing months, pruning
+  // The settler waits to claim the outbox lease, and seven tasks wait to claim theirs: usage audit, reconciliation, call log, closing months, pruning
   // turns, and counting replies by workspace and by bot.
   await expect.poll(() => countLockWaits(db.admin)).toBe(8);
   service.process.signal("SIGTERM");

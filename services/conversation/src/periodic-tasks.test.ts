@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Config } from "./config.ts";
 import { createPeriodicTasks, type PeriodicTasksDeps } from "./periodic-tasks.ts";
 
-test("the intervals of the sweep, audit, reconciliation, call-log and month-closing tasks vary by up to 20 %", () => {
+test("the intervals of the sweep, usage-audit, reconciliation, call-log and month-closing tasks vary by up to 20 %", () => {
   const settings = { leaseSeconds: 30, reconciliation: { everySeconds: 60, days: 7, minAgeSeconds: 120 } };
   const tasks = createPeriodicTasks({} as PeriodicTasksDeps, { ...settings, usageRetentionMonths: 13 } as Config);
   for (const [name, seconds] of [

@@ -2,7 +2,6 @@ import type { RpcClient } from "@parley/rpc";
 import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
 import type { Logger, PeriodicTask } from "@parley/service-kit";
-import { createAuditTask } from "./audit/audit.worker.ts";
 import type { Config } from "./config.ts";
 import type { VisitorEraser } from "./erasures/erasures.worker.ts";
 import type { KeyUses } from "./keys/key-uses.worker.ts";
@@ -17,6 +16,7 @@ import {
 import { eraseExpiredSessions, type RetentionDeps } from "./retention/retention.worker.ts";
 import { createBotReplyCountTask, createReplyCountTask } from "./statistics/statistics.worker.ts";
 import type { Sweeper } from "./sweeping/sweeper.worker.ts";
+import { createUsageAuditTask } from "./usage-audit/usage-audit.worker.ts";
 import { type DeletedWorkspaces, READ_DELETED_INTERVAL_MS } from "./workspace-deletions/deleted-workspaces.service.ts";
 import { eraseDeletedWorkspaces, eraseDocumentsOfDeletedBots } from "./workspace-deletions/erase-workspaces.worker.ts";
 
@@ -64,7 +64,7 @@ export function createPeriodicTasks(
     {
       name: "audit usage",
       intervalMs: () => jitteredMs(AUDIT_INTERVAL_SECONDS),
-      run: createAuditTask(deps, { everySeconds: AUDIT_INTERVAL_SECONDS, finalAfterDays: reconciliation.days }),
+      run: createUsageAuditTask(deps, { everySeconds: AUDIT_INTERVAL_SECONDS, finalAfterDays: reconciliation.days }),
     },
     {
       name: "reconcile turns with usage",

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
-import { explainAnalyze, findSequentialScans, recordStatements, selectChanges } from "@parley/service-kit/testing";
+import { explainAnalyze, findSequentialScans, recordStatements, selectEntries } from "@parley/service-kit/testing";
 import { fillHistory, quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurnIds } from "./audit/audit.store.ts";
 import { listPatterns } from "./bot-rules/moderation.store.ts";
 import { listTools } from "./bot-rules/tools.store.ts";
 import { readBotConfig } from "./bots/bot-config.store.ts";
@@ -52,6 +51,12 @@ import { readEarlierMessages } from "./turns/history.store.ts";
 import { findKeyedTurn, findTurnOfMessage } from "./turns/keyed-turns.store.ts";
 import { findOpenedTurn, openTurn } from "./turns/open-turn.store.ts";
 import { findTurnRecord, findTurnRecordById, listTurnRecords } from "./turns/turn-record.store.ts";
+import {
+  countDoneTurns,
+  countDoneTurnsOfPage,
+  findOpenedTurns,
+  listDoneTurnIds,
+} from "./usage-audit/usage-audit.store.ts";
 
 /** The only table that a statement in the first `test.each` may scan. It has one row per month, so a scan reads one page. */
 const SCANNED_TABLE = "closed_months";
@@ -126,7 +131,7 @@ beforeAll(async () => {
     INSERT INTO conversation.turn_totals (workspace_id, month, turns, digest)
     SELECT 'many_' || n, date '2020-01-01' + make_interval(months => n % 24), 1, n FROM generate_series(1, ${BOTS}) n`);
   await db.admin.query(`
-    INSERT INTO conversation.changes (workspace_id, method, target, changed_fields)
+    INSERT INTO conversation.audit_log (workspace_id, method, target, changed_fields)
     SELECT 'many_' || n, 'CreateBot', '{}', '{}' FROM generate_series(1, ${BOTS}) n`);
   await createReplyCountTask(db.database)(new AbortController().signal);
   await createBotReplyCountTask(db.database)(new AbortController().signal);
@@ -189,7 +194,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["listing tools", (database) => listTools(database, { workspaceId: bot.workspaceId, botId: bot.id })],
   [
     "reading the audit log",
-    (database) => selectChanges(database, "conversation", { workspaceId: bot.workspaceId, ...CHANGES_PAGE }),
+    (database) => selectEntries(database, "conversation", { workspaceId: bot.workspaceId, ...CHANGES_PAGE }),
   ],
   ["finding a bot by its slug", (database) => findBotId(database, bot.workspaceId, bot.slug)],
   ["reading a bot's configuration", (database) => readBotConfig(database, bot.workspaceId, bot.id)],
@@ -291,9 +296,9 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
       await findText(database, bot.workspaceId, [{ sessionId, afterMessageId: 0, maxMessages: 100 }], "order");
     },
   ],
-  ["counting done turns for the audit", (database) => countDoneTurns(database, bot.workspaceId, lastMonth())],
+  ["counting done turns for the usage audit", (database) => countDoneTurns(database, bot.workspaceId, lastMonth())],
   [
-    "counting the done turns of a page of workspaces for the audit",
+    "counting the done turns of a page of workspaces for the usage audit",
     (database) => countDoneTurnsOfPage(database, lastMonth(), { after: "", limit: 20 }),
   ],
   [
@@ -306,8 +311,11 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     async (database) => enqueueSettlements(database, [await findDoneTurn()]),
   ],
   ["counting a day's unpaid replies", (database) => countUnpaidTurns(database, "2026-11-30", "")],
-  ["listing done turns for the audit", (database) => listDoneTurnIds(database, bot.workspaceId, lastMonth())],
-  ["finding opened turns for the audit", (database) => findOpenedTurns(database, bot.workspaceId, [randomUUID()])],
+  ["listing done turns for the usage audit", (database) => listDoneTurnIds(database, bot.workspaceId, lastMonth())],
+  [
+    "finding opened turns for the usage audit",
+    (database) => findOpenedTurns(database, bot.workspaceId, [randomUUID()]),
+  ],
   [
     "reading a turn's record",
     async (database) => findTurnRecord(database, bot.workspaceId, (await findDoneTurn()).messageId),

@@ -7,8 +7,8 @@ import { QuotaService } from "@parley/rpc/quota";
 import {
   CallPool,
   connectPeer,
+  createAuditLogCounter,
   createCallGuard,
-  createChangeCounter,
   createGrpcServer,
   createPoolMetrics,
   createReadinessProbe,
@@ -17,7 +17,7 @@ import {
   type Lifecycle,
   type Logger,
   logMissingRoleTimeouts,
-  openChangeLog,
+  openAuditLog,
   openDatabase,
   openInternalTokens,
   openTokens,
@@ -31,7 +31,6 @@ import {
 } from "@parley/service-kit";
 import { migrations } from "../migrations/index.ts";
 import { registerAdminServices } from "./admin-services.ts";
-import { registerAuditGauge } from "./audit/audit.worker.ts";
 import { createBotConfigCache } from "./bots/bot-configs.service.ts";
 import type { Config } from "./config.ts";
 import { VisitorEraser } from "./erasures/erasures.worker.ts";
@@ -58,6 +57,7 @@ import { ExportPacer, type OwnerReadPool } from "./sessions/index.ts";
 import { Settler } from "./settlement/settler.worker.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
 import type { NotifySettler } from "./turns/index.ts";
+import { registerUsageAuditGauge } from "./usage-audit/usage-audit.worker.ts";
 import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.service.ts";
 
 /** How long a stopping process waits for the settler. */
@@ -74,8 +74,8 @@ export async function start(
 ): Promise<void> {
   const { host, grpcTlsDir, opsTlsDir } = config;
   const { database, calls, taskDatabase, ownerReadPool } = openPools(config, registry, log, lifecycle);
-  const changes = openChangeLog(database, "conversation", createChangeCounter(registry), log, lifecycle);
-  const reloadOptions = { reloadRefusals, onReload: changes.recordReload };
+  const auditLog = openAuditLog(database, "conversation", createAuditLogCounter(registry), log, lifecycle);
+  const reloadOptions = { reloadRefusals, onReload: auditLog.recordReload };
   watchCertificates({ grpcTlsDir, opsTlsDir, registry, ...reloadOptions }, log, lifecycle);
   const secretOptions = { log, lifecycle, ...reloadOptions };
   const internalTokens = openInternalTokens(config.internalTokens, secretOptions);
@@ -107,7 +107,7 @@ export async function start(
   const deletedWorkspaces = new DeletedWorkspaces(database);
   const onRepaired = createRepairReporter(registry, log);
   registerEmbeddingGauge(registry, () => embeddings.countUnembedded(), log);
-  registerAuditGauge(registry, database, log);
+  registerUsageAuditGauge(registry, database, log);
   registerReconciliationGauges(registry, database, log);
 
   const registerAdmin = (router: ConnectRouter) =>
@@ -121,7 +121,7 @@ export async function start(
       ownerReadPool,
       notifySettler: reportCancelled,
       visitorEraser,
-      changes,
+      auditLog,
       repairDeps: { database, quota, notifySettler, onRepaired, callLogComparison: createCallLogComparison(llm) },
       config,
       log,
@@ -138,7 +138,7 @@ export async function start(
       admin: {
         tokens: openTokens(config.adminTokens, secretOptions),
         jwt: config.jwt,
-        changes,
+        auditLog,
         isDeleted: (workspaceId) => deletedWorkspaces.has(workspaceId),
         register: registerAdmin,
       },

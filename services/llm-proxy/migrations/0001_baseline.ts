@@ -48,25 +48,25 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX calls_month ON llm.calls (workspace_id, created_at, call_id);
 
     -- The audit log, with reloads and migrations. The service's role may read and insert rows. It may delete rows only by calling
-    -- delete_expired_changes.
-    CREATE TABLE llm.changes (
+    -- delete_expired_audit_log_entries.
+    CREATE TABLE llm.audit_log (
       workspace_id   text NOT NULL,
-      change_id      bigint GENERATED ALWAYS AS IDENTITY,
+      entry_id       bigint GENERATED ALWAYS AS IDENTITY,
       changed_at     timestamptz NOT NULL DEFAULT now(),
       member         text,
       method         text NOT NULL,
       target         jsonb NOT NULL,
       changed_fields text[] NOT NULL,
-      PRIMARY KEY (workspace_id, change_id)
+      PRIMARY KEY (workspace_id, entry_id)
     );
-    CREATE INDEX changes_by_time ON llm.changes (changed_at);
+    CREATE INDEX audit_log_by_time ON llm.audit_log (changed_at);
 
-    CREATE FUNCTION llm.delete_expired_changes() RETURNS void
+    CREATE FUNCTION llm.delete_expired_audit_log_entries() RETURNS void
     LANGUAGE sql SECURITY DEFINER SET search_path = '' AS
-    'DELETE FROM llm.changes WHERE changed_at < now() - interval ''400 days''';
+    'DELETE FROM llm.audit_log WHERE changed_at < now() - interval ''400 days''';
   `);
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.raw("DROP FUNCTION llm.delete_expired_changes(); DROP TABLE llm.changes, llm.calls");
+  await knex.raw("DROP FUNCTION llm.delete_expired_audit_log_entries(); DROP TABLE llm.audit_log, llm.calls");
 }

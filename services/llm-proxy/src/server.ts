@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
-import { CallLogAdminService, ChangeAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
+import { AuditLogAdminService, CallLogAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
 import {
+  createAuditLogCounter,
   createCallGuard,
-  createChangeCounter,
   createGrpcServer,
   createPoolMetrics,
   createRpcServerHistogram,
   type Lifecycle,
   type Logger,
   logMissingRoleTimeouts,
-  openChangeLog,
+  openAuditLog,
   openDatabase,
   openInternalTokens,
   openTokens,
@@ -65,8 +65,8 @@ export async function start(
   createPoolMetrics(registry)("main", database);
   void logMissingRoleTimeouts(database, log);
 
-  const changes = openChangeLog(database, "llm", createChangeCounter(registry), log, lifecycle);
-  const reloadOptions = { reloadRefusals, onReload: changes.recordReload };
+  const auditLog = openAuditLog(database, "llm", createAuditLogCounter(registry), log, lifecycle);
+  const reloadOptions = { reloadRefusals, onReload: auditLog.recordReload };
   watchCertificates(
     { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, ...reloadOptions },
     log,
@@ -121,7 +121,7 @@ export async function start(
         register: (router) => {
           router.service(ProviderAdminService, createProviderAdmin({ catalog, generationRunner }));
           router.service(CallLogAdminService, createCallLogAdmin(database, Date.now));
-          router.service(ChangeAdminService, changes);
+          router.service(AuditLogAdminService, auditLog);
         },
       },
     },

@@ -13,9 +13,9 @@ export async function up(knex: Knex): Promise<void> {
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
-    DROP FUNCTION quota.delete_expired_changes(), quota.prune_void_reservations(interval, integer),
+    DROP FUNCTION quota.delete_expired_audit_log_entries(), quota.prune_void_reservations(interval, integer),
       quota.prune_ledger(text, date, integer), quota.count_client_holds(text, date, bytea);
-    DROP TABLE quota.changes, quota.ledger_totals, quota.adjustments, quota.ledger, quota.reservations, quota.usage, quota.months,
+    DROP TABLE quota.audit_log, quota.ledger_totals, quota.adjustments, quota.ledger, quota.reservations, quota.usage, quota.months,
       quota.plan_changes, quota.workspaces, quota.plans;
   `);
 }
@@ -229,10 +229,10 @@ const PRUNING = `
 `;
 
 const AUDIT_LOG = `
-  -- The service's role may read and insert rows. It may delete rows only by calling delete_expired_changes.
-  CREATE TABLE quota.changes (
+  -- The service's role may read and insert rows. It may delete rows only by calling delete_expired_audit_log_entries.
+  CREATE TABLE quota.audit_log (
     workspace_id   text NOT NULL,
-    change_id      bigint GENERATED ALWAYS AS IDENTITY,
+    entry_id       bigint GENERATED ALWAYS AS IDENTITY,
     changed_at     timestamptz NOT NULL DEFAULT now(),
     -- The sub claim of the member's access token, NULL for the operator.
     member         text,
@@ -240,11 +240,11 @@ const AUDIT_LOG = `
     -- Names and ids.
     target         jsonb NOT NULL,
     changed_fields text[] NOT NULL,
-    PRIMARY KEY (workspace_id, change_id)
+    PRIMARY KEY (workspace_id, entry_id)
   );
-  CREATE INDEX changes_by_time ON quota.changes (changed_at);
+  CREATE INDEX audit_log_by_time ON quota.audit_log (changed_at);
 
-  CREATE FUNCTION quota.delete_expired_changes() RETURNS void
+  CREATE FUNCTION quota.delete_expired_audit_log_entries() RETURNS void
   LANGUAGE sql SECURITY DEFINER SET search_path = '' AS
-  'DELETE FROM quota.changes WHERE changed_at < now() - interval ''400 days''';
+  'DELETE FROM quota.audit_log WHERE changed_at < now() - interval ''400 days''';
 `;

@@ -6,8 +6,8 @@ import {
   findSequentialScans,
   type PlanNode,
   recordStatements,
-  selectAllChanges,
-  selectChanges,
+  selectAllEntries,
+  selectEntries,
 } from "@parley/service-kit/testing";
 import { fillHistory, quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -32,11 +32,11 @@ beforeAll(async () => {
   const history = await fillHistory(quota.adminUrl, { messages: MESSAGES, workspaces: WORKSPACES });
   console.info(`${history.turns} turns created in ${Math.round(history.seconds)} s`);
   await quota.admin.query(`
-    INSERT INTO quota.changes (workspace_id, method, target, changed_fields)
+    INSERT INTO quota.audit_log (workspace_id, method, target, changed_fields)
     SELECT 'gen_' || n, 'SetPlan', '{}', '{}' FROM generate_series(1, ${WORKSPACES}) n;
-    INSERT INTO quota.changes (workspace_id, method, target, changed_fields, changed_at)
+    INSERT INTO quota.audit_log (workspace_id, method, target, changed_fields, changed_at)
     SELECT 'gen_' || n % 100, 'SetPlan', '{}', '{}', now() - make_interval(hours => n) FROM generate_series(1, 5000) n`);
-  await quota.admin.query("ANALYZE quota.changes");
+  await quota.admin.query("ANALYZE quota.audit_log");
   workspaces = history.workspaceIds;
   month = await currentMonth(quota.database);
 }, 1_800_000);
@@ -109,14 +109,14 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ],
   [
     "reading the audit log",
-    (database) => selectChanges(database, "quota", { workspaceId: "gen_1", before: "1000000", limit: 50 }),
+    (database) => selectEntries(database, "quota", { workspaceId: "gen_1", before: "1000000", limit: 50 }),
   ],
   [
     "reading the audit log of all workspaces",
     (database) =>
-      selectAllChanges(database, "quota", {
+      selectAllEntries(database, "quota", {
         since: new Date(Date.now() - 86_400_000).toISOString(),
-        before: { changedAt: new Date(Date.now() - 60_000).toISOString(), changeId: "1000000" },
+        before: { changedAt: new Date(Date.now() - 60_000).toISOString(), entryId: "1000000" },
         limit: 50,
       }),
   ],

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { BooksAdminService, ChangeAdminService, QuotaService, WorkspaceAdminService } from "@parley/rpc/quota";
+import { AuditLogAdminService, BooksAdminService, QuotaService, WorkspaceAdminService } from "@parley/rpc/quota";
 import {
   CallPool,
+  createAuditLogCounter,
   createCallGuard,
-  createChangeCounter,
   createGrpcServer,
   createPoolMetrics,
   createReadinessProbe,
@@ -11,7 +11,7 @@ import {
   type Lifecycle,
   type Logger,
   logMissingRoleTimeouts,
-  openChangeLog,
+  openAuditLog,
   openDatabase,
   openInternalTokens,
   openTokens,
@@ -22,9 +22,6 @@ import {
   watchCertificates,
 } from "@parley/service-kit";
 import { migrations } from "../migrations/index.ts";
-import { handleGetMonth } from "./audit/get-month.rpc.ts";
-import { handleListMonthTurns } from "./audit/list-month-turns.rpc.ts";
-import { createTurnEntryAdmin } from "./audit/turn-entry.admin.ts";
 import type { Config } from "./config.ts";
 import { registerHoldGauges } from "./metrics.ts";
 import { handleCloseMonth } from "./months/close-month.rpc.ts";
@@ -40,6 +37,9 @@ import { handleListUnpaid } from "./unpaid/list-unpaid.rpc.ts";
 import { handleReserve } from "./usage/reserve.rpc.ts";
 import { handleSettle } from "./usage/settle.rpc.ts";
 import { createReservationCounter, registerUsageGauges } from "./usage/usage.metrics.ts";
+import { handleGetMonth } from "./usage-audit/get-month.rpc.ts";
+import { handleListMonthTurns } from "./usage-audit/list-month-turns.rpc.ts";
+import { createTurnEntryAdmin } from "./usage-audit/turn-entry.admin.ts";
 import { handleGetWorkspace } from "./workspaces/get-workspace.rpc.ts";
 import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rpc.ts";
 import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
@@ -67,8 +67,8 @@ export async function start(
     log,
   );
   lifecycle.onClose("database", () => database.end());
-  const changes = openChangeLog(database, "quota", createChangeCounter(registry), log, lifecycle);
-  const reloadOptions = { reloadRefusals, onReload: changes.recordReload };
+  const auditLog = openAuditLog(database, "quota", createAuditLogCounter(registry), log, lifecycle);
+  const reloadOptions = { reloadRefusals, onReload: auditLog.recordReload };
   watchCertificates(
     { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, ...reloadOptions },
     log,
@@ -97,14 +97,14 @@ export async function start(
       admin: {
         tokens: openTokens(config.adminTokens, secretOptions),
         jwt: config.jwt,
-        changes,
+        auditLog,
         isDeleted: (workspaceId) => isDeleted(database, workspaceId),
         register: (router) => {
           router.service(
             WorkspaceAdminService,
             createWorkspaceAdmin(database, () => `ws_${randomUUID()}`),
           );
-          router.service(ChangeAdminService, changes);
+          router.service(AuditLogAdminService, auditLog);
           router.service(BooksAdminService, createTurnEntryAdmin(database));
         },
       },

@@ -99,7 +99,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: SignedInC
       const change = ["moderation", "update", String(rule.id), "--bot", "guide", "--pattern", "two"];
       expect(await parley(...change)).toMatchObject({ id: rule.id, pattern: "two" });
       expect(await parley("usage")).toMatchObject({ plan: "pro" });
-      expect(await parley("changes", "--limit", "1")).toEqual([
+      expect(await parley("audit-log", "--limit", "1")).toEqual([
         expect.objectContaining({
           method: "ModerationAdminService/UpdatePattern",
           member: expect.stringMatching(/./),

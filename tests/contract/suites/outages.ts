@@ -153,7 +153,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
 
   test("after the services are back no hold remains, and usage equals the completed replies [D6/5] [8/9-10]", async () => {
     const { workspaceId } = tenant;
-    const audit = async () => (await system.admin.audit.audit({ workspaceId })).workspaces[0];
+    const audit = async () => (await system.admin.usageAudit.auditUsage({ workspaceId })).workspaces[0];
     await expect.poll(async () => (await audit())?.held, { timeout: 15_000 }).toBe(0);
     const { doneMessages, used, ledger } = (await audit()) ?? {};
     expect(used).toBe(doneMessages);

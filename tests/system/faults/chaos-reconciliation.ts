@@ -5,7 +5,7 @@ import type { System } from "../system.ts";
 export type Reconciled = Balance & {
   /** Number of differences that `reconcile` repaired. */
   repairs: number;
-  /** Number of differences that the last audit found. */
+  /** Number of differences that the last usage audit found. */
   differences: number;
 };
 
@@ -64,11 +64,11 @@ async function ageHolds({ database }: System): Promise<void> {
   );
 }
 
-/** Repairs all differences, as `parley audit --repair` does. Returns the number of repairs. */
+/** Repairs all differences, as `parley usage-audit --repair` does. Returns the number of repairs. */
 async function repair({ admin }: System): Promise<number> {
   let repairs = 0;
   for (let token = ""; ; ) {
-    const page = await admin.audit.repair({ token });
+    const page = await admin.usageAudit.repair({ token });
     repairs += page.repairs.length;
     token = page.nextToken;
     if (token === "") return repairs;
@@ -76,6 +76,6 @@ async function repair({ admin }: System): Promise<number> {
 }
 
 async function countDifferences({ admin }: System): Promise<number> {
-  const { workspaces } = await admin.audit.audit({});
+  const { workspaces } = await admin.usageAudit.auditUsage({});
   return workspaces.reduce((sum, { differences }) => sum + differences.length, 0);
 }

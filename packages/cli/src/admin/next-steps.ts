@@ -23,7 +23,7 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   model_not_permitted: "choose a model that your plan permits, or ask the operator to set this one",
   no_workspace: "docs/install/sso.md names the claim that must hold the workspace ID",
   change_not_recorded:
-    "do not repeat the command; the operator finds the missing line of the audit log in the service's log",
+    "do not repeat the command; the operator finds the missing entry of the audit log in the service's log",
   auth_unavailable: "the service cannot load the identity provider's keys: try again in a few seconds",
   usage_below_zero: "show the month's usage with parley usage --workspace W --month M",
   request_id_reused: "list the month's corrections with parley usage adjustments, or omit --request-id",

@@ -1,8 +1,8 @@
 import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
 import { createContextKey, type HandlerContext, type Interceptor } from "@connectrpc/connect";
 import { type AdminAccess, AdminScope, admin_access, mayCall } from "@parley/rpc/access";
-import type { ChangeLog } from "../changes/changes.admin.ts";
-import { describeChange } from "../changes/describe-change.ts";
+import type { AuditLog } from "../audit-log/audit-log.admin.ts";
+import { describeCall } from "../audit-log/describe-call.ts";
 import { notFound, ServiceError } from "../errors.ts";
 import type { Tokens } from "../settings/tokens.ts";
 import type { Caller, TokenVerifier } from "./access-token.ts";
@@ -16,7 +16,7 @@ export type AdminAccessOptions = {
   /** Verifies the members' access tokens. Without it, only ADMIN_TOKEN gives access. */
   verifyToken?: TokenVerifier | undefined;
   /** Records successful changes in the audit log. Without it, methods whose option `changes` is set cannot be called. */
-  changeLog?: Pick<ChangeLog, "record"> | undefined;
+  auditLog?: Pick<AuditLog, "record"> | undefined;
   /**
    * For a deleted workspace, every call by a member fails with workspace_not_found, and so does every change by the operator through a
    * method of the scope `workspace`. The operator may still read its data.
@@ -46,7 +46,7 @@ export function adminAccessOf(method: DescMethod): Pick<AdminAccess, "scope" | "
 }
 
 /** Creates the guard of the admin services, which enforces the option admin_access of every method. */
-export function createAdminGuard({ tokens, verifyToken, changeLog, isDeleted }: AdminAccessOptions): AdminGuard {
+export function createAdminGuard({ tokens, verifyToken, auditLog, isDeleted }: AdminAccessOptions): AdminGuard {
   async function authenticate(authorization: string): Promise<AdminCaller> {
     if (tokens.accepts(authorization)) return "operator";
     if (verifyToken !== undefined) return verifyToken(authorization);
@@ -82,10 +82,10 @@ export function createAdminGuard({ tokens, verifyToken, changeLog, isDeleted }: 
       if (!isChange) return next(request);
       if (scope === AdminScope.WORKSPACE)
         await requireNotDeleted((request.message as { workspaceId?: string }).workspaceId ?? "");
-      if (changeLog === undefined) throw new Error(`${method.name} needs an audit log`);
+      if (auditLog === undefined) throw new Error(`${method.name} needs an audit log`);
       const response = await next(request);
       const member = caller === "operator" ? undefined : caller.userId;
-      if (!response.stream) await changeLog.record(describeChange(method, member, request.message, response.message));
+      if (!response.stream) await auditLog.record(describeCall(method, member, request.message, response.message));
       return response;
     },
   };

@@ -345,12 +345,12 @@ test("every connection of a migration sends keepalives, because the connection t
   expect(setKeepAlive.mock.calls).toEqual(connect.mock.calls.map(() => [true, expect.any(Number)]));
 });
 
-test("a run that applies migrations adds a line to the schema's audit log, with their names and the release", async () => {
+test("a run that applies migrations adds an entry to the schema's audit log, with their names and the release", async () => {
   const { target, url } = await createTestDatabase();
   const createLog: Migration = {
     ...migration("0002_log"),
     up: (knex) =>
-      knex.raw(`CREATE TABLE ${SCHEMA}.changes (
+      knex.raw(`CREATE TABLE ${SCHEMA}.audit_log (
         workspace_id text NOT NULL, member text, method text NOT NULL, target jsonb NOT NULL, changed_fields text[] NOT NULL)`),
   };
   const run = (...migrations: Migration[]) => migrate({ ...target, rolePassword: PASSWORD, migrations });
@@ -360,7 +360,7 @@ test("a run that applies migrations adds a line to the schema's audit log, with 
   await run(createThings, createLog, migration("0003"), migration("0004"));
   const release = manifest.version;
   const line = { workspace_id: "", member: null, method: "Schema/Migrate", changed_fields: [] };
-  expect(await query(url, `SELECT * FROM ${SCHEMA}.changes`)).toEqual([
+  expect(await query(url, `SELECT * FROM ${SCHEMA}.audit_log`)).toEqual([
     { ...line, target: { release, from: "0002_log", to: "0002_log", migrations: "1" } },
     { ...line, target: { release, from: "0003", to: "0004", migrations: "2" } },
   ]);

@@ -60,7 +60,7 @@ export type MigrateResult = {
 
 const MIGRATIONS_TABLE = "migrations";
 /** The audit log. Not every schema has this table. */
-const CHANGES_TABLE = "changes";
+const AUDIT_LOG_TABLE = "audit_log";
 const OLDEST_POSTGRES = 15;
 /** Short, because new traffic queues behind a migration that waits for a lock. */
 const LOCK_TIMEOUT = "2s";
@@ -86,7 +86,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
         number,
         string[],
       ];
-      await grantAccess(client, schema, role, [...(appendOnlyTables ?? []), CHANGES_TABLE]);
+      await grantAccess(client, schema, role, [...(appendOnlyTables ?? []), AUDIT_LOG_TABLE]);
       await recordMigrations(client, schema, applied);
       return { applied };
     });
@@ -274,15 +274,15 @@ async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
     await client.query(`UPDATE ${pg.escapeIdentifier(schema)}.${MIGRATIONS_TABLE}_lock SET is_locked = 0`);
 }
 
-/** Adds a line to the audit log with the names of the applied migrations and the release that applied them. */
+/** Adds an entry to the audit log with the names of the applied migrations and the release that applied them. */
 async function recordMigrations(client: pg.Client, schema: string, applied: readonly string[]): Promise<void> {
   const [oldest, newest] = [applied[0], applied.at(-1)];
   if (oldest === undefined) return;
-  const { rows } = await client.query("SELECT to_regclass($1) AS log", [`${schema}.${CHANGES_TABLE}`]);
+  const { rows } = await client.query("SELECT to_regclass($1) AS log", [`${schema}.${AUDIT_LOG_TABLE}`]);
   if (rows[0]?.log === null) return;
   const target = { release: manifest.version, from: oldest, to: newest, migrations: String(applied.length) };
   await client.query(
-    `INSERT INTO ${pg.escapeIdentifier(schema)}.${CHANGES_TABLE} (workspace_id, method, target, changed_fields)
+    `INSERT INTO ${pg.escapeIdentifier(schema)}.${AUDIT_LOG_TABLE} (workspace_id, method, target, changed_fields)
      VALUES ('', 'Schema/Migrate', $1, '{}')`,
     [target],
   );

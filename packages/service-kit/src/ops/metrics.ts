@@ -63,10 +63,10 @@ export function createReloadRefusalCounter(registry: Registry): Counter<"file"> 
 }
 
 /** Does not count deletions that members make through the edge: their lines are part of other transactions. */
-export function createChangeCounter(registry: Registry): Counter<"kind"> {
+export function createAuditLogCounter(registry: Registry): Counter<"kind"> {
   const counter = new Counter({
-    name: "parley_changes_total",
-    help: "Recorded changes by kind: call (of an admin method), or reload (of a file with configuration, a secret or a certificate). parley changes lists them.",
+    name: "parley_audit_log_events_total",
+    help: "Events for the audit log by kind: call (of an admin method that changed something), or reload (of a file with configuration, a secret or a certificate). parley audit-log lists them.",
     labelNames: ["kind"],
     registers: [registry],
   });

@@ -10,11 +10,11 @@ import {
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { CODE_METADATA_KEY, type RpcError } from "@parley/rpc";
 import { Registry } from "prom-client";
+import type { AuditLog } from "../audit-log/audit-log.admin.ts";
 import { createTokenVerifier, type TokenVerifier } from "../auth/access-token.ts";
 import { adminCallerOf, createAdminGuard } from "../auth/admin-access.ts";
 import { createJwks } from "../auth/jwks.ts";
 import type { JwtSettings } from "../auth/settings.ts";
-import type { ChangeLog } from "../changes/changes.admin.ts";
 import { type CallErrorLog, createCallErrorLog, toRpcError } from "../grpc/call-errors.ts";
 import { type DeclaredBody, MemberCallLimiter } from "../limiters/member-call-limiter.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
@@ -43,7 +43,7 @@ export type AdminOptions = {
   /** How to verify the access tokens of workspaces' members. If undefined, only the operator may call the admin services. */
   jwt: JwtSettings | undefined;
   /** The audit log. Required if a method changes something. */
-  changes?: ChangeLog;
+  auditLog?: AuditLog;
   /** Whether a workspace is deleted. See AdminAccessOptions. */
   isDeleted?: (workspaceId: string) => Promise<boolean>;
   register: (router: ConnectRouter) => void;
@@ -125,14 +125,14 @@ async function getMetrics(registry: Registry, accept: string): Promise<Page> {
 }
 
 function createAdminHandlerOptions(
-  { tokens, jwt, changes, isDeleted, register }: AdminOptions,
+  { tokens, jwt, auditLog, isDeleted, register }: AdminOptions,
   log: Logger,
   lifecycle: Lifecycle,
 ) {
   const guard = createAdminGuard({
     tokens,
     verifyToken: jwt && startVerifier(jwt, log, lifecycle),
-    changeLog: changes,
+    auditLog,
     isDeleted,
   });
   const memberLimiter = new MemberCallLimiter();

@@ -1,4 +1,4 @@
-export { selectAllChanges, selectChanges } from "../changes/changes.store.ts";
+export { selectAllEntries, selectEntries } from "../audit-log/audit-log.store.ts";
 export { installTracer, type Span, type Tracer } from "../tracing/tracer.ts";
 export { createAuthority, createCertificates } from "./certificates.ts";
 export { listen } from "./listen.ts";

@@ -1,8 +1,8 @@
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import {
+  AuditLogAdminService,
   BotAdminService,
-  ChangeAdminService,
   EvaluationAdminService,
   KeyAdminService,
   KnowledgeAdminService,
@@ -12,7 +12,7 @@ import {
   ToolAdminService,
   TurnAdminService,
 } from "@parley/rpc/conversation";
-import { ChangeAdminService as QuotaChangeAdminService, WorkspaceAdminService } from "@parley/rpc/quota";
+import { AuditLogAdminService as QuotaAuditLogAdminService, WorkspaceAdminService } from "@parley/rpc/quota";
 import { batchingFetch } from "./batch.ts";
 
 const transport = createConnectTransport({
@@ -32,7 +32,7 @@ export const sessions = createClient(SessionAdminService, transport);
 export const turns = createClient(TurnAdminService, transport);
 export const tools = createClient(ToolAdminService, transport);
 /** The conversation service and the quota service each keep an audit log of their own admin methods. */
-export const changeLogs = [
-  createClient(ChangeAdminService, transport),
-  createClient(QuotaChangeAdminService, transport),
+export const auditLogs = [
+  createClient(AuditLogAdminService, transport),
+  createClient(QuotaAuditLogAdminService, transport),
 ] as const;

@@ -1,12 +1,12 @@
-import type { Change } from "@parley/rpc/access";
-import { ChangeAdminService } from "@parley/rpc/conversation";
+import type { AuditLogEntry } from "@parley/rpc/access";
+import { AuditLogAdminService } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useRef } from "react";
-import { changeLogs } from "../api/clients.ts";
+import { auditLogs } from "../api/clients.ts";
 import { useBots } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
-import { describeChange } from "../audit-log/describe-change.tsx";
-import { mergeChanges } from "../audit-log/merge-changes.ts";
+import { describeEntry } from "../audit-log/describe-entry.tsx";
+import { mergeEntries } from "../audit-log/merge-entries.ts";
 import { toBotOptions } from "../components/bot-names.ts";
 import { formatDateTime } from "../components/dates.ts";
 import { Icon } from "../components/icon.tsx";
@@ -16,10 +16,10 @@ import { Empty, Failure, Loading } from "../components/states.tsx";
 import { t } from "../i18n/t.tsx";
 
 const PAGE_SIZE = 50;
-const NO_MORE_CHANGES = { changes: [], nextPageToken: "" };
+const NO_MORE_ENTRIES = { entries: [], nextPageToken: "" };
 
 export function AuditLog() {
-  const mayRead = useMayCall(ChangeAdminService.method.listChanges);
+  const mayRead = useMayCall(AuditLogAdminService.method.listAuditLogEntries);
   return (
     <div className="screen">
       <PageHeader title={t("Audit log")}>
@@ -28,7 +28,7 @@ export function AuditLog() {
         )}
       </PageHeader>
       {mayRead ? (
-        <Changes />
+        <Entries />
       ) : (
         <Empty icon="clock" title={t("For owners only")}>
           {t("Only owners of the workspace may read the audit log.")}
@@ -38,21 +38,21 @@ export function AuditLog() {
   );
 }
 
-function Changes() {
+function Entries() {
   const { workspace_id: workspaceId } = useSession();
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ["changes", workspaceId],
+    queryKey: ["audit-log", workspaceId],
     // `pageParam` has one page token for each service's log. The token is undefined if that log has no further page.
     queryFn: ({ pageParam }) =>
       Promise.all(
-        changeLogs.map((log, index) => {
+        auditLogs.map((log, index) => {
           const pageToken = pageParam[index];
           return pageToken === undefined
-            ? NO_MORE_CHANGES
-            : log.listChanges({ workspaceId, pageSize: PAGE_SIZE, pageToken });
+            ? NO_MORE_ENTRIES
+            : log.listAuditLogEntries({ workspaceId, pageSize: PAGE_SIZE, pageToken });
         }),
       ),
-    initialPageParam: changeLogs.map(() => "") as (string | undefined)[],
+    initialPageParam: auditLogs.map(() => "") as (string | undefined)[],
     getNextPageParam: (page) => {
       const tokens = page.map(({ nextPageToken }) => nextPageToken || undefined);
       return tokens.some((each) => each !== undefined) ? tokens : undefined;
@@ -61,11 +61,11 @@ function Changes() {
   const list = useRef<HTMLUListElement>(null);
   // Bots without a name on the list, such as deleted ones, are named by their slugs.
   const botNames = new Map(toBotOptions(useBots().data ?? []));
-  const changes =
+  const entries =
     data &&
-    mergeChanges(
-      changeLogs.map((_, index) => ({
-        changes: data.pages.flatMap((page) => page[index]?.changes ?? []),
+    mergeEntries(
+      auditLogs.map((_, index) => ({
+        entries: data.pages.flatMap((page) => page[index]?.entries ?? []),
         isComplete: !data.pages.at(-1)?.[index]?.nextPageToken,
       })),
     );
@@ -73,16 +73,16 @@ function Changes() {
     <>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
-      {changes?.length === 0 && (
+      {entries?.length === 0 && (
         <Empty icon="clock" title={t("No change yet")}>
           {t("Each change of a bot, its knowledge, keys or conversations appears here.")}
         </Empty>
       )}
-      {changes && changes.length > 0 && (
+      {entries && entries.length > 0 && (
         <ul ref={list} className="rows panel flush" aria-label={t("Changes")}>
-          {changes.map((change, index) => (
-            // Changes have no id. The index can be the key, because a row has no state.
-            <ChangeRow key={index} change={change} botNames={botNames} />
+          {entries.map((entry, index) => (
+            // Entries have no id. The index can be the key, because a row has no state.
+            <EntryRow key={index} entry={entry} botNames={botNames} />
           ))}
         </ul>
       )}
@@ -92,20 +92,20 @@ function Changes() {
   );
 }
 
-type ChangeRowProps = { change: Change; botNames: ReadonlyMap<string, string> };
+type EntryRowProps = { entry: AuditLogEntry; botNames: ReadonlyMap<string, string> };
 
-function ChangeRow({ change, botNames }: ChangeRowProps) {
-  const { action, details } = describeChange(change, botNames);
+function EntryRow({ entry, botNames }: EntryRowProps) {
+  const { action, details } = describeEntry(entry, botNames);
   return (
     <li className="row">
       <span className="row-icon">
-        <Icon name={change.member === "" ? "shield" : "user"} />
+        <Icon name={entry.member === "" ? "shield" : "user"} />
       </span>
       <span className="row-text">
         <span>{action}</span>
         {details.length > 0 && <small>{details.join(" · ")}</small>}
         <small>
-          {change.member || t("Operator")} · <time dateTime={change.changedAt}>{formatDateTime(change.changedAt)}</time>
+          {entry.member || t("Operator")} · <time dateTime={entry.changedAt}>{formatDateTime(entry.changedAt)}</time>
         </small>
       </span>
     </li>

@@ -1,7 +1,7 @@
 import type { DescMethodServerStreaming, DescMethodUnary } from "@bufbuild/protobuf";
 import {
+  AuditLogAdminService,
   BotAdminService,
-  ChangeAdminService,
   EvaluationAdminService,
   KeyAdminService,
   KnowledgeAdminService,
@@ -14,7 +14,7 @@ import {
 // BooksAdminService reads entries of the usage ledger.
 import {
   BooksAdminService,
-  ChangeAdminService as QuotaChangeAdminService,
+  AuditLogAdminService as QuotaAuditLogAdminService,
   WorkspaceAdminService,
 } from "@parley/rpc/quota";
 
@@ -67,8 +67,8 @@ const METHODS: readonly (DescMethodUnary | DescMethodServerStreaming)[] = [
   ToolAdminService.method.checkTools,
   ToolAdminService.method.putTool,
   ToolAdminService.method.removeTool,
-  ChangeAdminService.method.listChanges,
-  QuotaChangeAdminService.method.listChanges,
+  AuditLogAdminService.method.listAuditLogEntries,
+  QuotaAuditLogAdminService.method.listAuditLogEntries,
   WorkspaceAdminService.method.showUsage,
   BooksAdminService.method.getTurnEntry,
 ];

@@ -10,10 +10,10 @@ export const OPERATIONS = `
     succeeded_at timestamptz
   );
 
-  -- The audit log. The service's role may read and insert rows. It may delete rows only by calling delete_expired_changes.
-  CREATE TABLE conversation.changes (
+  -- The audit log. The service's role may read and insert rows. It may delete rows only by calling delete_expired_audit_log_entries.
+  CREATE TABLE conversation.audit_log (
     workspace_id   text NOT NULL,
-    change_id      bigint GENERATED ALWAYS AS IDENTITY,
+    entry_id       bigint GENERATED ALWAYS AS IDENTITY,
     changed_at     timestamptz NOT NULL DEFAULT now(),
     -- The sub claim of the member's access token, NULL for the operator.
     member         text,
@@ -21,11 +21,11 @@ export const OPERATIONS = `
     -- Names and ids.
     target         jsonb NOT NULL,
     changed_fields text[] NOT NULL,
-    PRIMARY KEY (workspace_id, change_id)
+    PRIMARY KEY (workspace_id, entry_id)
   );
-  CREATE INDEX changes_by_time ON conversation.changes (changed_at);
+  CREATE INDEX audit_log_by_time ON conversation.audit_log (changed_at);
 
-  CREATE FUNCTION conversation.delete_expired_changes() RETURNS void
+  CREATE FUNCTION conversation.delete_expired_audit_log_entries() RETURNS void
   LANGUAGE sql SECURITY DEFINER SET search_path = '' AS
-  'DELETE FROM conversation.changes WHERE changed_at < now() - interval ''400 days''';
+  'DELETE FROM conversation.audit_log WHERE changed_at < now() - interval ''400 days''';
 `;

@@ -3,7 +3,7 @@ export const STATUSES = "('streaming', 'done', 'error', 'blocked', 'quota_exceed
 
 /** Turns, and the edge processes that run them. */
 export const TURNS = `
-  -- One row per turn. The audit compares these rows with the workspace's usage.
+  -- One row per turn. The usage audit compares these rows with the workspace's usage.
   CREATE TABLE conversation.turns (
     workspace_id   text NOT NULL,
     turn_id        uuid NOT NULL,

@@ -2,8 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { ConversationService, type EraseVisitorRequest, EraseVisitorResponseSchema } from "@parley/rpc/conversation";
 import {
   type Database,
-  describeChange,
-  insertChange,
+  describeCall,
+  insertEntry,
   invalidArgument,
   isLongerThan,
   isUuid,
@@ -17,7 +17,7 @@ const METHOD = ConversationService.method.eraseVisitor;
 const MAX_VISITOR_ID_CHARACTERS = 1_024;
 
 /**
- * Stores a request to erase a visitor and starts the erasure. If a member requests the erasure, adds a line to the audit log in the same
+ * Stores a request to erase a visitor and starts the erasure. If a member requests the erasure, adds an entry to the audit log in the same
  * transaction. Idempotent by request_id. Returns how many sessions of the visitor are not erased yet.
  */
 export async function handleEraseVisitor(
@@ -34,7 +34,7 @@ export async function handleEraseVisitor(
     const stored = await storeErasure(connection, { workspaceId, requestId, visitorId });
     const response = create(EraseVisitorResponseSchema);
     if (stored.isNew && member !== "")
-      await insertChange(connection, "conversation", describeChange(METHOD, member, request, response));
+      await insertEntry(connection, "conversation", describeCall(METHOD, member, request, response));
     return stored.sessions;
   });
   eraser.start();

@@ -194,17 +194,17 @@ test("EraseVisitor records a member's request once in the audit log, in the tran
   const request = { workspaceId, visitorId: "v", member: "anna", requestId: randomUUID() };
   const send = () => system.conversation.eraseVisitor(request, { timeoutMs: 10_000 });
   const rename = (from: string, to: string) => system.admin.query(`ALTER TABLE conversation.${from} RENAME TO ${to}`);
-  await rename("changes", "changes_away");
+  await rename("audit_log", "audit_log_away");
   try {
     await rpcFailure(send());
     expect(await countRequests(workspaceId)).toBe(0);
   } finally {
-    await rename("changes_away", "changes");
+    await rename("audit_log_away", "audit_log");
   }
   await send();
   await send();
   const { rows } = await system.admin.query(
-    "SELECT member, method, target FROM conversation.changes WHERE workspace_id = $1",
+    "SELECT member, method, target FROM conversation.audit_log WHERE workspace_id = $1",
     [workspaceId],
   );
   expect(rows).toEqual([{ member: "anna", method: "ConversationService/EraseVisitor", target: {} }]);

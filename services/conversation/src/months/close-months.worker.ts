@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type RpcClient, RpcError } from "@parley/rpc";
 import type { Month, QuotaService } from "@parley/rpc/quota";
 import type { Database, Logger } from "@parley/service-kit";
-import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "../audit/index.ts";
 import { finishTask, type Progress, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "../usage-audit/index.ts";
 import { findUnsettledReason, storeClosedMonths } from "./months.store.ts";
 
 const TASK = "close months";

@@ -2,8 +2,6 @@ import type { RpcClient } from "@parley/rpc";
 import { QuotaService } from "@parley/rpc/quota";
 import { connectPeer, createLogger, createRegistry, fixedTokens, Lifecycle } from "@parley/service-kit";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { audit, auditPage } from "../audit/audit.service.ts";
-import { countDoneTurns } from "../audit/audit.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { createPrunedRowCounter } from "../metrics.ts";
 import { compareDoneTurns } from "../reconciliation/reconcile.service.ts";
@@ -11,6 +9,8 @@ import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { startTestQuota, type TestQuota } from "../testing/quota.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
+import { auditPage, auditUsage } from "../usage-audit/usage-audit.service.ts";
+import { countDoneTurns } from "../usage-audit/usage-audit.store.ts";
 import { createCloseMonthsTask } from "./close-months.worker.ts";
 import { storeClosedMonths } from "./months.store.ts";
 import { pruneTurns } from "./prune.store.ts";
@@ -186,7 +186,7 @@ async function createUncountedTurns(count: number): Promise<void> {
   await db.admin.query("UPDATE conversation.turns SET closed_at = '2024-03-31T23:59:59Z'");
 }
 
-test("pruning moves the turns of a closed month to totals that the audit can still compare, and deletes uncounted turns that were closed before the month's end", async () => {
+test("pruning moves the turns of a closed month to totals that the usage audit can still compare, and deletes uncounted turns that were closed before the month's end", async () => {
   const turns = await completeTurns(30);
   const [old, recent] = [newTurn(bot), newTurn(bot)];
   for (const turn of [old, recent]) await runTurn(db.database, turn, { outcome: "quota_exceeded", month: undefined });
@@ -210,7 +210,7 @@ test("pruning moves the turns of a closed month to totals that the audit can sti
   const page = await auditPage(db.database, deps.quota, MONTH, { after: "", limit: 20 });
   expect(page).toMatchObject({ next: "", workspaces: [{ id: bot.workspaceId, doneMessages: 30, differences: [] }] });
   quota.deleteTurn(turns[0] ?? "");
-  const { workspaces } = await audit(
+  const { workspaces } = await auditUsage(
     db.database,
     deps.quota,
     { workspaceId: bot.workspaceId, month: MONTH },

@@ -55,11 +55,11 @@ describe("sessions", () => {
     const remove = () =>
       system.conversation.softDeleteSession({ workspaceId, sessionId, member: "anna" }, { timeoutMs: 3_000 });
     const rename = (from: string, to: string) => system.admin.query(`ALTER TABLE conversation.${from} RENAME TO ${to}`);
-    await rename("changes", "changes_away");
+    await rename("audit_log", "audit_log_away");
     try {
       await rpcFailure(remove());
     } finally {
-      await rename("changes_away", "changes");
+      await rename("audit_log_away", "audit_log");
     }
     expect((await system.createAdminClient(SessionAdminService).listSessions({ workspaceId })).sessions).toHaveLength(
       1,
@@ -69,7 +69,7 @@ describe("sessions", () => {
       0,
     );
     const { rows } = await system.admin.query(
-      "SELECT member, target FROM conversation.changes WHERE workspace_id = $1",
+      "SELECT member, target FROM conversation.audit_log WHERE workspace_id = $1",
       [workspaceId],
     );
     expect(rows).toEqual([{ member: "anna", target: { session_id: sessionId } }]);

@@ -6,8 +6,8 @@ import {
 } from "@parley/rpc/conversation";
 import {
   type Database,
-  describeChange,
-  insertChange,
+  describeCall,
+  insertEntry,
   isUuid,
   isWorkspaceId,
   type Queryable,
@@ -18,7 +18,7 @@ import { deleteSession } from "./sessions.store.ts";
 
 const METHOD = ConversationService.method.softDeleteSession;
 
-/** Handles the edge's SoftDeleteSession. Adds a line to the audit log in the same transaction. */
+/** Handles the edge's SoftDeleteSession. Adds an entry to the audit log in the same transaction. */
 export async function handleSoftDeleteSession(
   database: Database,
   request: SoftDeleteSessionRequest,
@@ -26,7 +26,7 @@ export async function handleSoftDeleteSession(
   const response = create(SoftDeleteSessionResponseSchema);
   await transaction(database, async (connection) => {
     await softDeleteSession(connection, request);
-    await insertChange(connection, "conversation", describeChange(METHOD, request.member, request, response));
+    await insertEntry(connection, "conversation", describeCall(METHOD, request.member, request, response));
   });
   return {};
 }

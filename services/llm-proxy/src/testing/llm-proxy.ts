@@ -7,8 +7,8 @@ import { createClient as createAdminClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
 import {
+  AuditLogAdminService,
   CallLogAdminService,
-  ChangeAdminService,
   type EmbedResponse,
   type GenerateEnd,
   type GenerateResponse,
@@ -164,7 +164,7 @@ function adminClients(baseUrl: string) {
   return {
     providers: createAdminClient(ProviderAdminService, transport),
     calls: createAdminClient(CallLogAdminService, transport),
-    changes: createAdminClient(ChangeAdminService, transport),
+    auditLog: createAdminClient(AuditLogAdminService, transport),
   };
 }
 

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Change } from "../../rpc/v1/change_pb.js";
+import type { AuditLogEntry } from "../../rpc/v1/audit_log_pb.js";
 import type { BotDisplay, BotTexts, Phase } from "./conversation_pb.js";
 import type { Tool, ToolDescription } from "../../llm/v1/llm_pb.js";
 
@@ -122,11 +122,11 @@ export declare type RestoreWorkspaceResponse = Message<"parley.conversation.v1.R
 export declare const RestoreWorkspaceResponseSchema: GenMessage<RestoreWorkspaceResponse>;
 
 /**
- * ListChangesRequest selects a workspace and a page.
+ * ListAuditLogEntriesRequest selects a workspace and a page.
  *
- * @generated from message parley.conversation.v1.ListChangesRequest
+ * @generated from message parley.conversation.v1.ListAuditLogEntriesRequest
  */
-export declare type ListChangesRequest = Message<"parley.conversation.v1.ListChangesRequest"> & {
+export declare type ListAuditLogEntriesRequest = Message<"parley.conversation.v1.ListAuditLogEntriesRequest"> & {
   /**
    * The workspace.
    *
@@ -135,7 +135,7 @@ export declare type ListChangesRequest = Message<"parley.conversation.v1.ListCha
   workspaceId: string;
 
   /**
-   * Changes per page, at most 500; 0 for 50.
+   * Entries per page, at most 500; 0 for 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -150,26 +150,26 @@ export declare type ListChangesRequest = Message<"parley.conversation.v1.ListCha
 };
 
 /**
- * Describes the message parley.conversation.v1.ListChangesRequest.
- * Use `create(ListChangesRequestSchema)` to create a new message.
+ * Describes the message parley.conversation.v1.ListAuditLogEntriesRequest.
+ * Use `create(ListAuditLogEntriesRequestSchema)` to create a new message.
  */
-export declare const ListChangesRequestSchema: GenMessage<ListChangesRequest>;
+export declare const ListAuditLogEntriesRequestSchema: GenMessage<ListAuditLogEntriesRequest>;
 
 /**
- * ListChangesResponse is a page of changes.
+ * ListAuditLogEntriesResponse is a page of entries.
  *
- * @generated from message parley.conversation.v1.ListChangesResponse
+ * @generated from message parley.conversation.v1.ListAuditLogEntriesResponse
  */
-export declare type ListChangesResponse = Message<"parley.conversation.v1.ListChangesResponse"> & {
+export declare type ListAuditLogEntriesResponse = Message<"parley.conversation.v1.ListAuditLogEntriesResponse"> & {
   /**
-   * The changes, newest first.
+   * The entries, newest first.
    *
-   * @generated from field: repeated parley.rpc.v1.Change changes = 1;
+   * @generated from field: repeated parley.rpc.v1.AuditLogEntry entries = 1;
    */
-  changes: Change[];
+  entries: AuditLogEntry[];
 
   /**
-   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no changes.
+   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no entries.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -177,17 +177,17 @@ export declare type ListChangesResponse = Message<"parley.conversation.v1.ListCh
 };
 
 /**
- * Describes the message parley.conversation.v1.ListChangesResponse.
- * Use `create(ListChangesResponseSchema)` to create a new message.
+ * Describes the message parley.conversation.v1.ListAuditLogEntriesResponse.
+ * Use `create(ListAuditLogEntriesResponseSchema)` to create a new message.
  */
-export declare const ListChangesResponseSchema: GenMessage<ListChangesResponse>;
+export declare const ListAuditLogEntriesResponseSchema: GenMessage<ListAuditLogEntriesResponse>;
 
 /**
- * ListAllChangesRequest selects a time and a page.
+ * ListAllAuditLogEntriesRequest selects a time and a page.
  *
- * @generated from message parley.conversation.v1.ListAllChangesRequest
+ * @generated from message parley.conversation.v1.ListAllAuditLogEntriesRequest
  */
-export declare type ListAllChangesRequest = Message<"parley.conversation.v1.ListAllChangesRequest"> & {
+export declare type ListAllAuditLogEntriesRequest = Message<"parley.conversation.v1.ListAllAuditLogEntriesRequest"> & {
   /**
    * The earliest time, RFC 3339 in UTC; empty for 24 hours ago by the database's clock.
    *
@@ -196,7 +196,7 @@ export declare type ListAllChangesRequest = Message<"parley.conversation.v1.List
   since: string;
 
   /**
-   * Changes per page, at most 500; 0 for 50.
+   * Entries per page, at most 500; 0 for 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -211,26 +211,26 @@ export declare type ListAllChangesRequest = Message<"parley.conversation.v1.List
 };
 
 /**
- * Describes the message parley.conversation.v1.ListAllChangesRequest.
- * Use `create(ListAllChangesRequestSchema)` to create a new message.
+ * Describes the message parley.conversation.v1.ListAllAuditLogEntriesRequest.
+ * Use `create(ListAllAuditLogEntriesRequestSchema)` to create a new message.
  */
-export declare const ListAllChangesRequestSchema: GenMessage<ListAllChangesRequest>;
+export declare const ListAllAuditLogEntriesRequestSchema: GenMessage<ListAllAuditLogEntriesRequest>;
 
 /**
- * ListAllChangesResponse is a page of changes.
+ * ListAllAuditLogEntriesResponse is a page of entries.
  *
- * @generated from message parley.conversation.v1.ListAllChangesResponse
+ * @generated from message parley.conversation.v1.ListAllAuditLogEntriesResponse
  */
-export declare type ListAllChangesResponse = Message<"parley.conversation.v1.ListAllChangesResponse"> & {
+export declare type ListAllAuditLogEntriesResponse = Message<"parley.conversation.v1.ListAllAuditLogEntriesResponse"> & {
   /**
-   * The changes, newest first.
+   * The entries, newest first.
    *
-   * @generated from field: repeated parley.rpc.v1.Change changes = 1;
+   * @generated from field: repeated parley.rpc.v1.AuditLogEntry entries = 1;
    */
-  changes: Change[];
+  entries: AuditLogEntry[];
 
   /**
-   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no changes.
+   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no entries.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -238,10 +238,10 @@ export declare type ListAllChangesResponse = Message<"parley.conversation.v1.Lis
 };
 
 /**
- * Describes the message parley.conversation.v1.ListAllChangesResponse.
- * Use `create(ListAllChangesResponseSchema)` to create a new message.
+ * Describes the message parley.conversation.v1.ListAllAuditLogEntriesResponse.
+ * Use `create(ListAllAuditLogEntriesResponseSchema)` to create a new message.
  */
-export declare const ListAllChangesResponseSchema: GenMessage<ListAllChangesResponse>;
+export declare const ListAllAuditLogEntriesResponseSchema: GenMessage<ListAllAuditLogEntriesResponse>;
 
 /**
  * ListModelsRequest names a workspace.
@@ -2853,11 +2853,11 @@ export declare type EraseVisitorSessionsResponse = Message<"parley.conversation.
 export declare const EraseVisitorSessionsResponseSchema: GenMessage<EraseVisitorSessionsResponse>;
 
 /**
- * AuditRequest selects one or all workspaces and a month.
+ * AuditUsageRequest selects one or all workspaces and a month.
  *
- * @generated from message parley.conversation.v1.AuditRequest
+ * @generated from message parley.conversation.v1.AuditUsageRequest
  */
-export declare type AuditRequest = Message<"parley.conversation.v1.AuditRequest"> & {
+export declare type AuditUsageRequest = Message<"parley.conversation.v1.AuditUsageRequest"> & {
   /**
    * The workspace; empty for all workspaces.
    *
@@ -2874,17 +2874,17 @@ export declare type AuditRequest = Message<"parley.conversation.v1.AuditRequest"
 };
 
 /**
- * Describes the message parley.conversation.v1.AuditRequest.
- * Use `create(AuditRequestSchema)` to create a new message.
+ * Describes the message parley.conversation.v1.AuditUsageRequest.
+ * Use `create(AuditUsageRequestSchema)` to create a new message.
  */
-export declare const AuditRequestSchema: GenMessage<AuditRequest>;
+export declare const AuditUsageRequestSchema: GenMessage<AuditUsageRequest>;
 
 /**
- * WorkspaceAudit is the reconciliation of one workspace.
+ * WorkspaceUsageAudit is the reconciliation of one workspace.
  *
- * @generated from message parley.conversation.v1.WorkspaceAudit
+ * @generated from message parley.conversation.v1.WorkspaceUsageAudit
  */
-export declare type WorkspaceAudit = Message<"parley.conversation.v1.WorkspaceAudit"> & {
+export declare type WorkspaceUsageAudit = Message<"parley.conversation.v1.WorkspaceUsageAudit"> & {
   /**
    * The workspace.
    *
@@ -2944,10 +2944,10 @@ export declare type WorkspaceAudit = Message<"parley.conversation.v1.WorkspaceAu
 };
 
 /**
- * Describes the message parley.conversation.v1.WorkspaceAudit.
- * Use `create(WorkspaceAuditSchema)` to create a new message.
+ * Describes the message parley.conversation.v1.WorkspaceUsageAudit.
+ * Use `create(WorkspaceUsageAuditSchema)` to create a new message.
  */
-export declare const WorkspaceAuditSchema: GenMessage<WorkspaceAudit>;
+export declare const WorkspaceUsageAuditSchema: GenMessage<WorkspaceUsageAudit>;
 
 /**
  * RepairRequest selects the turns to compare.
@@ -3103,11 +3103,11 @@ export declare type Difference = Message<"parley.conversation.v1.Difference"> & 
 export declare const DifferenceSchema: GenMessage<Difference>;
 
 /**
- * AuditResponse is the reconciliation of a month.
+ * AuditUsageResponse is the reconciliation of a month.
  *
- * @generated from message parley.conversation.v1.AuditResponse
+ * @generated from message parley.conversation.v1.AuditUsageResponse
  */
-export declare type AuditResponse = Message<"parley.conversation.v1.AuditResponse"> & {
+export declare type AuditUsageResponse = Message<"parley.conversation.v1.AuditUsageResponse"> & {
   /**
    * Whether no workspace has a difference.
    *
@@ -3118,9 +3118,9 @@ export declare type AuditResponse = Message<"parley.conversation.v1.AuditRespons
   /**
    * One entry per workspace with turns or usage in the month, ordered by ID.
    *
-   * @generated from field: repeated parley.conversation.v1.WorkspaceAudit workspaces = 2;
+   * @generated from field: repeated parley.conversation.v1.WorkspaceUsageAudit workspaces = 2;
    */
-  workspaces: WorkspaceAudit[];
+  workspaces: WorkspaceUsageAudit[];
 
   /**
    * The UTC month, "YYYY-MM".
@@ -3131,10 +3131,10 @@ export declare type AuditResponse = Message<"parley.conversation.v1.AuditRespons
 };
 
 /**
- * Describes the message parley.conversation.v1.AuditResponse.
- * Use `create(AuditResponseSchema)` to create a new message.
+ * Describes the message parley.conversation.v1.AuditUsageResponse.
+ * Use `create(AuditUsageResponseSchema)` to create a new message.
  */
-export declare const AuditResponseSchema: GenMessage<AuditResponse>;
+export declare const AuditUsageResponseSchema: GenMessage<AuditUsageResponse>;
 
 /**
  * GetTurnRequest names a turn by one of its two messages.
@@ -5295,30 +5295,30 @@ export declare const TurnAdminService: GenService<{
 }>;
 
 /**
- * AuditAdminService reconciles turns with the quota service's usage.
+ * UsageAuditAdminService reconciles turns with the quota service's usage.
  *
  * Served as BotAdminService is.
  *
- * @generated from service parley.conversation.v1.AuditAdminService
+ * @generated from service parley.conversation.v1.UsageAuditAdminService
  */
-export declare const AuditAdminService: GenService<{
+export declare const UsageAuditAdminService: GenService<{
   /**
-   * Audit compares each workspace's done turns of a month with its usage and its usage ledger. If they differ, or if
+   * AuditUsage compares each workspace's done turns of a month with its usage and its usage ledger. If they differ, or if
    * messages are held, it compares turn by turn, except in a month whose rows were pruned. The result is exact even if
    * turns run: a turn that still waits in the outbox is not a difference.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_argument): the month is not "YYYY-MM".
    * - FAILED_PRECONDITION (databases_sort_differently): the databases of quota and conversation have different collations.
-   *   Only for an audit of all workspaces.
+   *   Only for a usage audit of all workspaces.
    * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 30 s.
    *
-   * @generated from rpc parley.conversation.v1.AuditAdminService.Audit
+   * @generated from rpc parley.conversation.v1.UsageAuditAdminService.AuditUsage
    */
-  audit: {
+  auditUsage: {
     methodKind: "unary";
-    input: typeof AuditRequestSchema;
-    output: typeof AuditResponseSchema;
+    input: typeof AuditUsageRequestSchema;
+    output: typeof AuditUsageResponseSchema;
   },
   /**
    * Repair compares turns with the quota service's holds and counted turns, and repairs the differences: it changes usage to
@@ -5331,7 +5331,7 @@ export declare const AuditAdminService: GenService<{
    * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service or the llm-proxy did not
    *   answer within 10 s.
    *
-   * @generated from rpc parley.conversation.v1.AuditAdminService.Repair
+   * @generated from rpc parley.conversation.v1.UsageAuditAdminService.Repair
    */
   repair: {
     methodKind: "unary";
@@ -5384,42 +5384,42 @@ export declare const WorkspaceDeletionAdminService: GenService<{
 }>;
 
 /**
- * ChangeAdminService lists the audit log of the conversation service. After an admin method has made its change, the service
- * writes a line. If that line cannot be written, the call fails with UNAVAILABLE (change_not_recorded), although the change
- * was made. A deletion or erasure that a member makes through the edge adds a line in the same transaction. Lines are
+ * AuditLogAdminService lists the audit log of the conversation service. After an admin method has made its change, the service
+ * writes an entry. If that entry cannot be written, the call fails with UNAVAILABLE (change_not_recorded), although the change
+ * was made. A deletion or erasure that a member makes through the edge adds an entry in the same transaction. Entries are
  * deleted after 400 days.
  *
  * Served as BotAdminService is.
  *
- * @generated from service parley.conversation.v1.ChangeAdminService
+ * @generated from service parley.conversation.v1.AuditLogAdminService
  */
-export declare const ChangeAdminService: GenService<{
+export declare const AuditLogAdminService: GenService<{
   /**
-   * ListChanges lists a workspace's changes, newest first, with keyset pagination. The list of an unknown workspace is
-   * empty. For an operator, an empty workspace_id selects the changes that concern no single workspace.
+   * ListAuditLogEntries lists a workspace's entries, newest first, with keyset pagination. The list of an unknown workspace is
+   * empty. For an operator, an empty workspace_id selects the entries that concern no single workspace.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid page_size or page_token.
    *
-   * @generated from rpc parley.conversation.v1.ChangeAdminService.ListChanges
+   * @generated from rpc parley.conversation.v1.AuditLogAdminService.ListAuditLogEntries
    */
-  listChanges: {
+  listAuditLogEntries: {
     methodKind: "unary";
-    input: typeof ListChangesRequestSchema;
-    output: typeof ListChangesResponseSchema;
+    input: typeof ListAuditLogEntriesRequestSchema;
+    output: typeof ListAuditLogEntriesResponseSchema;
   },
   /**
-   * ListAllChanges lists the changes of the whole installation since a time, newest first, with keyset pagination: those of every
+   * ListAllAuditLogEntries lists the entries of the whole installation since a time, newest first, with keyset pagination: those of every
    * workspace and those that concern none. The latter include reloads of configuration files, secrets and certificates
    * (method Configuration/Reload) and migrations of the schema (Schema/Migrate).
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid since, page_size or page_token.
    *
-   * @generated from rpc parley.conversation.v1.ChangeAdminService.ListAllChanges
+   * @generated from rpc parley.conversation.v1.AuditLogAdminService.ListAllAuditLogEntries
    */
-  listAllChanges: {
+  listAllAuditLogEntries: {
     methodKind: "unary";
-    input: typeof ListAllChangesRequestSchema;
-    output: typeof ListAllChangesResponseSchema;
+    input: typeof ListAllAuditLogEntriesRequestSchema;
+    output: typeof ListAllAuditLogEntriesResponseSchema;
   },
 }>;
 

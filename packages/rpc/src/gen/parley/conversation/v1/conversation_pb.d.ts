@@ -1992,7 +1992,7 @@ export declare const ConversationService: GenService<{
     output: typeof ExportSessionsResponseSchema;
   },
   /**
-   * SoftDeleteSession hides a session. If member is set, the call adds a line to the audit log in the same transaction.
+   * SoftDeleteSession hides a session. If member is set, the call adds an entry to the audit log in the same transaction.
    *
    * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased. A retry after a
    * success gets this error too.
@@ -2008,7 +2008,7 @@ export declare const ConversationService: GenService<{
   /**
    * EraseVisitor stores a request to erase every session that has or had the visitor's ID and started before the
    * request, deleted ones included. A background task erases them and then deletes the request. If member is set, the transaction that
-   * stores the request adds a line to the audit log.
+   * stores the request adds an entry to the audit log.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) when request_id is not a UUID or visitor_id is empty, too long or has NUL.
    * Idempotent by (workspace_id, request_id).

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Change } from "../../rpc/v1/change_pb.js";
+import type { AuditLogEntry } from "../../rpc/v1/audit_log_pb.js";
 
 /**
  * Describes the file parley/llm/v1/admin.proto.
@@ -12,11 +12,11 @@ import type { Change } from "../../rpc/v1/change_pb.js";
 export declare const file_parley_llm_v1_admin: GenFile;
 
 /**
- * ListAllChangesRequest selects a time and a page.
+ * ListAllAuditLogEntriesRequest selects a time and a page.
  *
- * @generated from message parley.llm.v1.ListAllChangesRequest
+ * @generated from message parley.llm.v1.ListAllAuditLogEntriesRequest
  */
-export declare type ListAllChangesRequest = Message<"parley.llm.v1.ListAllChangesRequest"> & {
+export declare type ListAllAuditLogEntriesRequest = Message<"parley.llm.v1.ListAllAuditLogEntriesRequest"> & {
   /**
    * The earliest time, RFC 3339 in UTC; empty for 24 hours ago by the database's clock.
    *
@@ -25,7 +25,7 @@ export declare type ListAllChangesRequest = Message<"parley.llm.v1.ListAllChange
   since: string;
 
   /**
-   * Changes per page, at most 500; 0 for 50.
+   * Entries per page, at most 500; 0 for 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -40,26 +40,26 @@ export declare type ListAllChangesRequest = Message<"parley.llm.v1.ListAllChange
 };
 
 /**
- * Describes the message parley.llm.v1.ListAllChangesRequest.
- * Use `create(ListAllChangesRequestSchema)` to create a new message.
+ * Describes the message parley.llm.v1.ListAllAuditLogEntriesRequest.
+ * Use `create(ListAllAuditLogEntriesRequestSchema)` to create a new message.
  */
-export declare const ListAllChangesRequestSchema: GenMessage<ListAllChangesRequest>;
+export declare const ListAllAuditLogEntriesRequestSchema: GenMessage<ListAllAuditLogEntriesRequest>;
 
 /**
- * ListAllChangesResponse is a page of changes.
+ * ListAllAuditLogEntriesResponse is a page of entries.
  *
- * @generated from message parley.llm.v1.ListAllChangesResponse
+ * @generated from message parley.llm.v1.ListAllAuditLogEntriesResponse
  */
-export declare type ListAllChangesResponse = Message<"parley.llm.v1.ListAllChangesResponse"> & {
+export declare type ListAllAuditLogEntriesResponse = Message<"parley.llm.v1.ListAllAuditLogEntriesResponse"> & {
   /**
-   * The changes, newest first.
+   * The entries, newest first.
    *
-   * @generated from field: repeated parley.rpc.v1.Change changes = 1;
+   * @generated from field: repeated parley.rpc.v1.AuditLogEntry entries = 1;
    */
-  changes: Change[];
+  entries: AuditLogEntry[];
 
   /**
-   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no changes.
+   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no entries.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -67,10 +67,10 @@ export declare type ListAllChangesResponse = Message<"parley.llm.v1.ListAllChang
 };
 
 /**
- * Describes the message parley.llm.v1.ListAllChangesResponse.
- * Use `create(ListAllChangesResponseSchema)` to create a new message.
+ * Describes the message parley.llm.v1.ListAllAuditLogEntriesResponse.
+ * Use `create(ListAllAuditLogEntriesResponseSchema)` to create a new message.
  */
-export declare const ListAllChangesResponseSchema: GenMessage<ListAllChangesResponse>;
+export declare const ListAllAuditLogEntriesResponseSchema: GenMessage<ListAllAuditLogEntriesResponse>;
 
 /**
  * Provider is a configured provider.
@@ -800,26 +800,26 @@ export declare const CallLogAdminService: GenService<{
 }>;
 
 /**
- * ChangeAdminService lists what changed in the llm-proxy service: reloads of its configuration and migrations of its schema.
- * Lines are deleted after 400 days.
+ * AuditLogAdminService lists what changed in the llm-proxy service: reloads of its configuration and migrations of its schema.
+ * Entries are deleted after 400 days.
  *
  * Served as ProviderAdminService is.
  *
- * @generated from service parley.llm.v1.ChangeAdminService
+ * @generated from service parley.llm.v1.AuditLogAdminService
  */
-export declare const ChangeAdminService: GenService<{
+export declare const AuditLogAdminService: GenService<{
   /**
-   * ListAllChanges lists the changes since a time, newest first, with keyset pagination: reloads of configuration files, secrets and
+   * ListAllAuditLogEntries lists the entries since a time, newest first, with keyset pagination: reloads of configuration files, secrets and
    * certificates (method Configuration/Reload) and migrations of the schema (Schema/Migrate).
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid since, page_size or page_token.
    *
-   * @generated from rpc parley.llm.v1.ChangeAdminService.ListAllChanges
+   * @generated from rpc parley.llm.v1.AuditLogAdminService.ListAllAuditLogEntries
    */
-  listAllChanges: {
+  listAllAuditLogEntries: {
     methodKind: "unary";
-    input: typeof ListAllChangesRequestSchema;
-    output: typeof ListAllChangesResponseSchema;
+    input: typeof ListAllAuditLogEntriesRequestSchema;
+    output: typeof ListAllAuditLogEntriesResponseSchema;
   },
 }>;
 

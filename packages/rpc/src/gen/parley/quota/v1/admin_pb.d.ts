@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Change } from "../../rpc/v1/change_pb.js";
+import type { AuditLogEntry } from "../../rpc/v1/audit_log_pb.js";
 import type { Month, Workspace } from "./quota_pb.js";
 
 /**
@@ -13,11 +13,11 @@ import type { Month, Workspace } from "./quota_pb.js";
 export declare const file_parley_quota_v1_admin: GenFile;
 
 /**
- * ListChangesRequest selects a workspace and a page.
+ * ListAuditLogEntriesRequest selects a workspace and a page.
  *
- * @generated from message parley.quota.v1.ListChangesRequest
+ * @generated from message parley.quota.v1.ListAuditLogEntriesRequest
  */
-export declare type ListChangesRequest = Message<"parley.quota.v1.ListChangesRequest"> & {
+export declare type ListAuditLogEntriesRequest = Message<"parley.quota.v1.ListAuditLogEntriesRequest"> & {
   /**
    * The workspace.
    *
@@ -26,7 +26,7 @@ export declare type ListChangesRequest = Message<"parley.quota.v1.ListChangesReq
   workspaceId: string;
 
   /**
-   * Changes per page, at most 500; 0 for 50.
+   * Entries per page, at most 500; 0 for 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -41,26 +41,26 @@ export declare type ListChangesRequest = Message<"parley.quota.v1.ListChangesReq
 };
 
 /**
- * Describes the message parley.quota.v1.ListChangesRequest.
- * Use `create(ListChangesRequestSchema)` to create a new message.
+ * Describes the message parley.quota.v1.ListAuditLogEntriesRequest.
+ * Use `create(ListAuditLogEntriesRequestSchema)` to create a new message.
  */
-export declare const ListChangesRequestSchema: GenMessage<ListChangesRequest>;
+export declare const ListAuditLogEntriesRequestSchema: GenMessage<ListAuditLogEntriesRequest>;
 
 /**
- * ListChangesResponse is a page of changes.
+ * ListAuditLogEntriesResponse is a page of entries.
  *
- * @generated from message parley.quota.v1.ListChangesResponse
+ * @generated from message parley.quota.v1.ListAuditLogEntriesResponse
  */
-export declare type ListChangesResponse = Message<"parley.quota.v1.ListChangesResponse"> & {
+export declare type ListAuditLogEntriesResponse = Message<"parley.quota.v1.ListAuditLogEntriesResponse"> & {
   /**
-   * The changes, newest first.
+   * The entries, newest first.
    *
-   * @generated from field: repeated parley.rpc.v1.Change changes = 1;
+   * @generated from field: repeated parley.rpc.v1.AuditLogEntry entries = 1;
    */
-  changes: Change[];
+  entries: AuditLogEntry[];
 
   /**
-   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no changes.
+   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no entries.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -68,17 +68,17 @@ export declare type ListChangesResponse = Message<"parley.quota.v1.ListChangesRe
 };
 
 /**
- * Describes the message parley.quota.v1.ListChangesResponse.
- * Use `create(ListChangesResponseSchema)` to create a new message.
+ * Describes the message parley.quota.v1.ListAuditLogEntriesResponse.
+ * Use `create(ListAuditLogEntriesResponseSchema)` to create a new message.
  */
-export declare const ListChangesResponseSchema: GenMessage<ListChangesResponse>;
+export declare const ListAuditLogEntriesResponseSchema: GenMessage<ListAuditLogEntriesResponse>;
 
 /**
- * ListAllChangesRequest selects a time and a page.
+ * ListAllAuditLogEntriesRequest selects a time and a page.
  *
- * @generated from message parley.quota.v1.ListAllChangesRequest
+ * @generated from message parley.quota.v1.ListAllAuditLogEntriesRequest
  */
-export declare type ListAllChangesRequest = Message<"parley.quota.v1.ListAllChangesRequest"> & {
+export declare type ListAllAuditLogEntriesRequest = Message<"parley.quota.v1.ListAllAuditLogEntriesRequest"> & {
   /**
    * The earliest time, RFC 3339 in UTC; empty for 24 hours ago by the database's clock.
    *
@@ -87,7 +87,7 @@ export declare type ListAllChangesRequest = Message<"parley.quota.v1.ListAllChan
   since: string;
 
   /**
-   * Changes per page, at most 500; 0 for 50.
+   * Entries per page, at most 500; 0 for 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -102,26 +102,26 @@ export declare type ListAllChangesRequest = Message<"parley.quota.v1.ListAllChan
 };
 
 /**
- * Describes the message parley.quota.v1.ListAllChangesRequest.
- * Use `create(ListAllChangesRequestSchema)` to create a new message.
+ * Describes the message parley.quota.v1.ListAllAuditLogEntriesRequest.
+ * Use `create(ListAllAuditLogEntriesRequestSchema)` to create a new message.
  */
-export declare const ListAllChangesRequestSchema: GenMessage<ListAllChangesRequest>;
+export declare const ListAllAuditLogEntriesRequestSchema: GenMessage<ListAllAuditLogEntriesRequest>;
 
 /**
- * ListAllChangesResponse is a page of changes.
+ * ListAllAuditLogEntriesResponse is a page of entries.
  *
- * @generated from message parley.quota.v1.ListAllChangesResponse
+ * @generated from message parley.quota.v1.ListAllAuditLogEntriesResponse
  */
-export declare type ListAllChangesResponse = Message<"parley.quota.v1.ListAllChangesResponse"> & {
+export declare type ListAllAuditLogEntriesResponse = Message<"parley.quota.v1.ListAllAuditLogEntriesResponse"> & {
   /**
-   * The changes, newest first.
+   * The entries, newest first.
    *
-   * @generated from field: repeated parley.rpc.v1.Change changes = 1;
+   * @generated from field: repeated parley.rpc.v1.AuditLogEntry entries = 1;
    */
-  changes: Change[];
+  entries: AuditLogEntry[];
 
   /**
-   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no changes.
+   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no entries.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -129,10 +129,10 @@ export declare type ListAllChangesResponse = Message<"parley.quota.v1.ListAllCha
 };
 
 /**
- * Describes the message parley.quota.v1.ListAllChangesResponse.
- * Use `create(ListAllChangesResponseSchema)` to create a new message.
+ * Describes the message parley.quota.v1.ListAllAuditLogEntriesResponse.
+ * Use `create(ListAllAuditLogEntriesResponseSchema)` to create a new message.
  */
-export declare const ListAllChangesResponseSchema: GenMessage<ListAllChangesResponse>;
+export declare const ListAllAuditLogEntriesResponseSchema: GenMessage<ListAllAuditLogEntriesResponse>;
 
 /**
  * CreateWorkspaceRequest describes a new workspace.
@@ -1310,41 +1310,41 @@ export declare const BooksAdminService: GenService<{
 }>;
 
 /**
- * ChangeAdminService lists the audit log of the quota service. After an admin method has made its change, the service writes
- * a line. If the line cannot be written, the call fails with UNAVAILABLE (change_not_recorded), although the change was
- * made. Lines are deleted after 400 days.
+ * AuditLogAdminService lists the audit log of the quota service. After an admin method has made its change, the service writes
+ * an entry. If the entry cannot be written, the call fails with UNAVAILABLE (change_not_recorded), although the change was
+ * made. Entries are deleted after 400 days.
  *
  * Served as WorkspaceAdminService is.
  *
- * @generated from service parley.quota.v1.ChangeAdminService
+ * @generated from service parley.quota.v1.AuditLogAdminService
  */
-export declare const ChangeAdminService: GenService<{
+export declare const AuditLogAdminService: GenService<{
   /**
-   * ListChanges lists a workspace's changes, newest first, with keyset pagination. The list of an unknown workspace is
-   * empty. For an operator, an empty workspace_id selects the changes that concern no single workspace.
+   * ListAuditLogEntries lists a workspace's entries, newest first, with keyset pagination. The list of an unknown workspace is
+   * empty. For an operator, an empty workspace_id selects the entries that concern no single workspace.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid page_size or page_token.
    *
-   * @generated from rpc parley.quota.v1.ChangeAdminService.ListChanges
+   * @generated from rpc parley.quota.v1.AuditLogAdminService.ListAuditLogEntries
    */
-  listChanges: {
+  listAuditLogEntries: {
     methodKind: "unary";
-    input: typeof ListChangesRequestSchema;
-    output: typeof ListChangesResponseSchema;
+    input: typeof ListAuditLogEntriesRequestSchema;
+    output: typeof ListAuditLogEntriesResponseSchema;
   },
   /**
-   * ListAllChanges lists the changes of the whole installation since a time, newest first, with keyset pagination: those of every
+   * ListAllAuditLogEntries lists the entries of the whole installation since a time, newest first, with keyset pagination: those of every
    * workspace and those that concern none. The latter include reloads of configuration files, secrets and certificates
    * (method Configuration/Reload) and migrations of the schema (Schema/Migrate).
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid since, page_size or page_token.
    *
-   * @generated from rpc parley.quota.v1.ChangeAdminService.ListAllChanges
+   * @generated from rpc parley.quota.v1.AuditLogAdminService.ListAllAuditLogEntries
    */
-  listAllChanges: {
+  listAllAuditLogEntries: {
     methodKind: "unary";
-    input: typeof ListAllChangesRequestSchema;
-    output: typeof ListAllChangesResponseSchema;
+    input: typeof ListAllAuditLogEntriesRequestSchema;
+    output: typeof ListAllAuditLogEntriesResponseSchema;
   },
 }>;
 

@@ -1378,7 +1378,7 @@ export declare const QuotaService: GenService<{
    * GetReservations reads the states of turns. Turns that the quota service does not know are left out.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns.
-   * Deadline: 10 s, for an audit 30 s.
+   * Deadline: 10 s, for a usage audit 30 s.
    *
    * @generated from rpc parley.quota.v1.QuotaService.GetReservations
    */

@@ -1,18 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
 import { finishTask, readTask, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
-import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "./audit.service.ts";
-import { type AuditProgress, advanceAudit, findNextPage, listDifferingPairs } from "./audit-progress.ts";
+import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "./usage-audit.service.ts";
+import {
+  advanceUsageAudit,
+  findNextPage,
+  listDifferingPairs,
+  type UsageAuditProgress,
+} from "./usage-audit-progress.ts";
 
-const TASK = "audit";
+const TASK = "audit usage";
 const LEASE_SECONDS = 300;
-/** The limits of one run. With 20 million turns a month, the audit of two months takes about 20 runs. */
+/** The limits of one run. With 20 million turns a month, the usage audit of two months takes about 20 runs. */
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
 /** The gauge is NaN if no run has succeeded for this long. */
 const STALE_SECONDS = 1_800;
 
-export type AuditTaskOptions = {
+export type UsageAuditTaskOptions = {
   /** The pause after a run, before any replica starts the next one. */
   everySeconds: number;
   /**
@@ -29,14 +34,14 @@ export type AuditTaskOptions = {
  * Returns a function that audits the current month, the previous one until it is final, and months with differences, workspace by workspace.
  * All replicas call it periodically, and one at a time does the work. A run continues where the last one stopped.
  */
-export function createAuditTask(
+export function createUsageAuditTask(
   { database, quota, log }: { database: Database; quota: AuditedQuota; log: Logger },
-  { everySeconds, finalAfterDays, turnsPerRun = TURNS_PER_RUN, pagesPerRun = PAGES_PER_RUN }: AuditTaskOptions,
+  { everySeconds, finalAfterDays, turnsPerRun = TURNS_PER_RUN, pagesPerRun = PAGES_PER_RUN }: UsageAuditTaskOptions,
 ): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
   return (signal) =>
     runIfDue(database, lease, signal, async (claimed) => {
-      let progress: AuditProgress = claimed.progress;
+      let progress: UsageAuditProgress = claimed.progress;
       let turns = 0;
       for (let page = 0; page < pagesPerRun && turns < turnsPerRun; page++) {
         signal.throwIfAborted();
@@ -46,7 +51,7 @@ export function createAuditTask(
         for (const { id, differences } of workspaces)
           if (differences.length > 0)
             log.error({ workspace_id: id, month, differences: differences.slice(0, 10) }, "turns and usage differ");
-        const advanced = advanceAudit(progress, { month, workspaces, next }, { now: claimed.now, finalAfterDays });
+        const advanced = advanceUsageAudit(progress, { month, workspaces, next }, { now: claimed.now, finalAfterDays });
         progress = advanced.progress;
         if (!(await saveProgress(database, lease, { ...progress }))) return;
         if (advanced.isComplete) break;
@@ -56,7 +61,7 @@ export function createAuditTask(
 }
 
 /** Every replica reports the same value, whichever one audits. */
-export function registerAuditGauge(registry: Registry, database: Database, log: Logger): void {
+export function registerUsageAuditGauge(registry: Registry, database: Database, log: Logger): void {
   registerMeasuredGauges(
     registry,
     {

@@ -1,14 +1,14 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { AuditAdminService } from "@parley/rpc/conversation";
+import type { UsageAuditAdminService } from "@parley/rpc/conversation";
 import { isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { type RepairDeps, repair } from "../reconciliation/index.ts";
-import { type AuditedQuota, audit } from "./audit.service.ts";
+import { type AuditedQuota, auditUsage } from "./usage-audit.service.ts";
 
 /** Per workspace. */
 const MAX_DIFFERENCES = 100;
 const DAY_MS = 86_400_000;
 
-export type AuditAdminDeps = RepairDeps & {
+export type UsageAuditAdminDeps = RepairDeps & {
   quota: AuditedQuota;
   /** The default of a repair's `since`, in days before now. */
   days: number;
@@ -16,21 +16,21 @@ export type AuditAdminDeps = RepairDeps & {
   minAgeSeconds: number;
 };
 
-export function createAuditAdmin(deps: AuditAdminDeps): ServiceImpl<typeof AuditAdminService> {
+export function createUsageAuditAdmin(deps: UsageAuditAdminDeps): ServiceImpl<typeof UsageAuditAdminService> {
   const { database, quota, days, minAgeSeconds } = deps;
   return {
     async repair({ workspaceId, since, token }) {
       const start = since || new Date(Date.now() - days * DAY_MS).toISOString();
       return repair(deps, { workspaceId, since: start, token }, minAgeSeconds);
     },
-    async audit(request, { signal }) {
+    async auditUsage(request, { signal }) {
       const { workspaceId } = request;
       // Throws if the month is malformed.
       parseMonth(request.month);
       // No workspace can have this id, so there is nothing to compare.
       if (workspaceId !== "" && !isWorkspaceId(workspaceId))
         return { balanced: true, month: request.month, workspaces: [] };
-      const { month, workspaces } = await audit(database, quota, { workspaceId, month: request.month }, signal);
+      const { month, workspaces } = await auditUsage(database, quota, { workspaceId, month: request.month }, signal);
       return {
         month,
         balanced: workspaces.every(({ differences }) => differences.length === 0),

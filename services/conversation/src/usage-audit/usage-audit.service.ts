@@ -2,21 +2,21 @@ import type { RpcClient } from "@parley/rpc";
 import { type QuotaService, ReservationState } from "@parley/rpc/quota";
 import { type Database, ServiceError } from "@parley/service-kit";
 import { compareUnpaid } from "../reconciliation/index.ts";
+import { type Difference, type DoneTurnTotals, findDifferences, isReconciled, type MonthUsage } from "./reconcile.ts";
 import {
   countDoneTurns,
   countDoneTurnsOfPage,
   findOpenedTurns,
   listDoneTurnIds,
   sortDistinctIds,
-} from "./audit.store.ts";
-import { type Difference, type DoneTurnTotals, findDifferences, isReconciled, type MonthUsage } from "./reconcile.ts";
+} from "./usage-audit.store.ts";
 
 export type AuditedQuota = Pick<
   RpcClient<typeof QuotaService>,
   "getMonth" | "listMonthTurns" | "getReservations" | "listUnpaid"
 >;
 
-export type WorkspaceAudit = {
+export type WorkspaceUsageAudit = {
   id: string;
   doneMessages: number;
   used: number;
@@ -25,12 +25,12 @@ export type WorkspaceAudit = {
   held: number;
   /** The part of `used` and of `ledger` that the operator added or, if negative, removed. */
   adjusted: number;
-  /** The number of done turns in the outbox; 0 if the audit did not compare turn by turn. */
+  /** The number of done turns in the outbox; 0 if the usage audit did not compare turn by turn. */
   waiting: number;
   differences: Difference[];
 };
 
-/** If the quota service restarts, the audit waits for it. */
+/** If the quota service restarts, the usage audit waits for it. */
 const QUOTA_CALL_OPTIONS = { timeoutMs: 30_000, waitForReady: true };
 
 /** Limits the turns that one SQL statement counts: 500,000 if 20 workspaces reach the cap of the largest plan. */
@@ -41,13 +41,13 @@ export const WORKSPACES_PER_PAGE = 20;
  * workspace id is empty, compares all workspaces page by page, and throws between two pages if the signal is aborted. The month is "YYYY-MM", or
  * empty for the current month.
  */
-export async function audit(
+export async function auditUsage(
   database: Database,
   quota: AuditedQuota,
   request: { workspaceId: string; month: string },
   signal: AbortSignal,
-): Promise<{ month: string; workspaces: WorkspaceAudit[] }> {
-  const audited = await auditUsage(database, quota, request, signal);
+): Promise<{ month: string; workspaces: WorkspaceUsageAudit[] }> {
+  const audited = await auditMonth(database, quota, request, signal);
   const byId = new Map(audited.workspaces.map((each) => [each.id, each]));
   for (const { workspaceId: id, day } of await compareUnpaid(database, quota, request.workspaceId)) {
     if (!day.startsWith(audited.month)) continue;
@@ -65,12 +65,12 @@ const NO_USAGE = { doneMessages: 0, used: 0, ledger: 0, held: 0, adjusted: 0, wa
  * Compares counts, and digests of the turn ids. If these differ, or
  * if messages are held, compares turn by turn unless rows of turns or of the usage ledger were pruned.
  */
-async function auditUsage(
+async function auditMonth(
   database: Database,
   quota: AuditedQuota,
   { workspaceId, month: requestedMonth }: { workspaceId: string; month: string },
   signal: AbortSignal,
-): Promise<{ month: string; workspaces: WorkspaceAudit[] }> {
+): Promise<{ month: string; workspaces: WorkspaceUsageAudit[] }> {
   if (workspaceId !== "") {
     const { month, workspaces } = await quota.getMonth({ workspaceId, month: requestedMonth }, QUOTA_CALL_OPTIONS);
     const turnTotals = await countDoneTurns(database, workspaceId, month);
@@ -101,7 +101,7 @@ export async function auditPage(
   quota: AuditedQuota,
   requestedMonth: string,
   { after, limit }: { after: string; limit: number },
-): Promise<{ month: string; workspaces: WorkspaceAudit[]; next: string }> {
+): Promise<{ month: string; workspaces: WorkspaceUsageAudit[]; next: string }> {
   const request = { month: requestedMonth, maxWorkspaces: limit, afterWorkspaceId: after };
   const { month, workspaces: usage } = await quota.getMonth(request, QUOTA_CALL_OPTIONS);
   const turnTotals = await countDoneTurnsOfPage(database, month, { after, limit });
@@ -136,10 +136,10 @@ async function compareWorkspaces(
   quota: AuditedQuota,
   month: string,
   page: { ids: readonly string[]; turnTotals: readonly DoneTurnTotals[]; usage: readonly MonthUsage[] },
-): Promise<WorkspaceAudit[]> {
+): Promise<WorkspaceUsageAudit[]> {
   const turnTotalsById = new Map(page.turnTotals.map((each) => [each.workspaceId, each]));
   const usageById = new Map(page.usage.map((each) => [each.workspaceId, each]));
-  const audited: WorkspaceAudit[] = [];
+  const audited: WorkspaceUsageAudit[] = [];
   for (const id of page.ids) {
     const turnTotals = turnTotalsById.get(id) ?? { workspaceId: id, done: 0, digest: 0n, pruned: 0 };
     const usage = usageById.get(id) ?? {
@@ -168,7 +168,7 @@ async function compareTurns(
   quota: AuditedQuota,
   workspaceId: string,
   month: string,
-): Promise<WorkspaceAudit> {
+): Promise<WorkspaceUsageAudit> {
   const before = await listDoneTurnIds(database, workspaceId, month);
   const counted = new Set<string>();
   const held = new Set<string>();

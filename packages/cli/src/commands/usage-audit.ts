@@ -1,10 +1,10 @@
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import {
-  AuditAdminService,
   type Repair,
   RepairSchema,
-  type WorkspaceAudit,
-  WorkspaceAuditSchema,
+  UsageAuditAdminService,
+  type WorkspaceUsageAudit,
+  WorkspaceUsageAuditSchema,
 } from "@parley/rpc/conversation";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
@@ -13,10 +13,10 @@ import type { Result } from "../output/result.ts";
 import { formatCount, formatTable } from "../output/table.ts";
 import { monthOption, parseTime, refuseEmpty } from "./options.ts";
 
-export function addAuditCommand(program: CommandUnknownOpts, context: Context): void {
+export function addUsageAuditCommand(program: CommandUnknownOpts, context: Context): void {
   const { callAdmin, report } = context;
   program
-    .command("audit")
+    .command("usage-audit")
     .description("Reconcile completed turns with the month's usage.")
     .option("--workspace <id>", "Select the workspace (default: all).", refuseEmpty)
     .addOption(monthOption())
@@ -29,10 +29,10 @@ export function addAuditCommand(program: CommandUnknownOpts, context: Context): 
       if (repair) return report(repairUsage(context, workspaceId, since));
       if (since !== "") throw new CliError("--since needs --repair", { exitCode: 2 });
       return report(
-        callAdmin(AuditAdminService, async (service) => {
-          const { balanced, workspaces, month: auditedMonth } = await service.audit({ workspaceId, month });
+        callAdmin(UsageAuditAdminService, async (service) => {
+          const { balanced, workspaces, month: auditedMonth } = await service.auditUsage({ workspaceId, month });
           return {
-            json: { balanced, workspaces: workspaces.map((each) => messageToJson(WorkspaceAuditSchema, each)) },
+            json: { balanced, workspaces: workspaces.map((each) => messageToJson(WorkspaceUsageAuditSchema, each)) },
             text: describe(balanced, workspaces, auditedMonth),
             exitCode: check && !balanced ? 1 : 0,
           };
@@ -53,7 +53,7 @@ export async function repairUsage(
   let token = "";
   do {
     try {
-      const page = await callAdmin(AuditAdminService, (service) => service.repair({ workspaceId, since, token }));
+      const page = await callAdmin(UsageAuditAdminService, (service) => service.repair({ workspaceId, since, token }));
       repairs.push(...page.repairs);
       checked += page.checked;
       token = page.nextToken;
@@ -74,7 +74,7 @@ export async function repairUsage(
   };
 }
 
-function describe(isBalanced: boolean, workspaces: readonly WorkspaceAudit[], month: string): string {
+function describe(isBalanced: boolean, workspaces: readonly WorkspaceUsageAudit[], month: string): string {
   const totals = formatTable(
     ["workspace", "done", "adjusted", "used", "ledger", "held", "waiting", "verdict"],
     workspaces.map((each) => [

@@ -4,7 +4,7 @@ import { RepairResponseSchema, RepairSchema } from "@parley/rpc/conversation";
 import { expect, it } from "vitest";
 import { AdminError } from "../admin/call.ts";
 import type { Context } from "../context.ts";
-import { repairUsage } from "./audit.ts";
+import { repairUsage } from "./usage-audit.ts";
 
 const REPAIR = create(RepairSchema, { workspaceId: "w", turnId: "t", kind: "reply_not_counted", action: "settle" });
 

@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { type AuditProgress, advanceAudit, findNextPage, listDifferingPairs } from "./audit-progress.ts";
+import {
+  advanceUsageAudit,
+  findNextPage,
+  listDifferingPairs,
+  type UsageAuditProgress,
+} from "./usage-audit-progress.ts";
 
 const NOVEMBER_3 = new Date("2026-11-03T12:00:00Z");
 const NOVEMBER_9 = new Date("2026-11-09T12:00:00Z");
@@ -7,13 +12,17 @@ const fine = (id: string) => ({ id, differences: [] });
 const differs = (id: string) => ({ id, differences: [{ kind: "reply_not_counted" as const, turnId: "1" }] });
 
 /** Audits months, each in one page, until the audit is complete. Returns the months in the order of the audit. */
-function auditAll(progress: AuditProgress, now: Date, workspacesOf: (month: string) => ReturnType<typeof differs>[]) {
+function auditAll(
+  progress: UsageAuditProgress,
+  now: Date,
+  workspacesOf: (month: string) => ReturnType<typeof differs>[],
+) {
   const months: string[] = [];
   for (let current = progress; ; ) {
     const { month } = findNextPage(current, now);
     if (months.push(month) > 10) throw new Error(`the audit does not end: ${months}`);
     const page = { month, workspaces: workspacesOf(month), next: "" };
-    const advanced = advanceAudit(current, page, { now, finalAfterDays: 7 });
+    const advanced = advanceUsageAudit(current, page, { now, finalAfterDays: 7 });
     if (advanced.isComplete) return { progress: advanced.progress, months };
     current = advanced.progress;
   }
@@ -48,8 +57,8 @@ test("an audit with differences in several old months audits each of them once",
 test("even if the last page of a month has no differences, an audit continues with the next older month that has differences", () => {
   const differing = JSON.stringify(["2026-09 a", "2026-08 a"]);
   const page = { month: "2026-09", workspaces: [differs("a")], next: "a" };
-  const first = advanceAudit({ differing, finalMonth: "2026-10" }, page, optionsAt(NOVEMBER_9));
-  const last = advanceAudit(first.progress, { month: "2026-09", workspaces: [], next: "" }, optionsAt(NOVEMBER_9));
+  const first = advanceUsageAudit({ differing, finalMonth: "2026-10" }, page, optionsAt(NOVEMBER_9));
+  const last = advanceUsageAudit(first.progress, { month: "2026-09", workspaces: [], next: "" }, optionsAt(NOVEMBER_9));
   expect(last.isComplete).toBe(false);
   expect(findNextPage(last.progress, NOVEMBER_9)).toEqual({ month: "2026-08", after: "" });
 });
@@ -57,7 +66,7 @@ test("even if the last page of a month has no differences, an audit continues wi
 test("an audit skips the rest of an old month whose last difference is gone", () => {
   const differing = JSON.stringify(["2026-09 a", "2026-08 a"]);
   const page = { month: "2026-09", workspaces: [fine("a")], next: "a" };
-  const { progress } = advanceAudit({ differing, finalMonth: "2026-10" }, page, optionsAt(NOVEMBER_9));
+  const { progress } = advanceUsageAudit({ differing, finalMonth: "2026-10" }, page, optionsAt(NOVEMBER_9));
   expect(findNextPage(progress, NOVEMBER_9)).toEqual({ month: "2026-08", after: "" });
 });
 
@@ -65,24 +74,24 @@ test("a month with a difference on its first page is not final, even if 1,000 ot
   const others = Array.from({ length: 1_000 }, (_, n) => `${n}`);
   const differing = JSON.stringify(others.flatMap((id) => [`2026-09 ${id}`, `2026-10 ${id}`]));
   const pages = [[differs("new")], others.map(fine)];
-  let progress: AuditProgress = { month: "2026-10", after: "", differing };
+  let progress: UsageAuditProgress = { month: "2026-10", after: "", differing };
   for (const [index, workspaces] of pages.entries()) {
     const page = { month: "2026-10", workspaces, next: index === 0 ? "new" : "" };
-    progress = advanceAudit(progress, page, optionsAt(NOVEMBER_9)).progress;
+    progress = advanceUsageAudit(progress, page, optionsAt(NOVEMBER_9)).progress;
   }
   expect(progress.finalMonth).toBeUndefined();
   expect(listDifferingPairs(progress).filter((each) => each.startsWith("2026-10"))).toEqual(["2026-10 new"]);
 });
 
 test("an audit continues after the previous page's last workspace, and keeps the differences of earlier pages", () => {
-  const first = advanceAudit(
+  const first = advanceUsageAudit(
     {},
     { month: "2026-11", workspaces: [differs("a"), fine("b")], next: "b" },
     optionsAt(NOVEMBER_3),
   );
   expect(first.isComplete).toBe(false);
   expect(findNextPage(first.progress, NOVEMBER_3)).toEqual({ month: "2026-11", after: "b" });
-  const second = advanceAudit(
+  const second = advanceUsageAudit(
     first.progress,
     { month: "2026-11", workspaces: [fine("c")], next: "" },
     optionsAt(NOVEMBER_3),
@@ -93,8 +102,8 @@ test("an audit continues after the previous page's last workspace, and keeps the
 
 test("an audit that began before a month could be final does not make it final", () => {
   const page = (next: string) => ({ month: "2026-10", workspaces: [], next });
-  const first = advanceAudit({ month: "2026-10", after: "" }, page("a"), optionsAt(NOVEMBER_3));
-  expect(advanceAudit(first.progress, page(""), optionsAt(NOVEMBER_9)).progress.finalMonth).toBeUndefined();
+  const first = advanceUsageAudit({ month: "2026-10", after: "" }, page("a"), optionsAt(NOVEMBER_3));
+  expect(advanceUsageAudit(first.progress, page(""), optionsAt(NOVEMBER_9)).progress.finalMonth).toBeUndefined();
 });
 
 function optionsAt(now: Date) {

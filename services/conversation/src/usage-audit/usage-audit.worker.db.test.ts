@@ -4,8 +4,8 @@ import { type Progress, readTask } from "../reconciliation/index.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newClosing, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn } from "../turns/close-turn.store.ts";
-import { audit, auditPage, WORKSPACES_PER_PAGE } from "./audit.service.ts";
-import { createAuditTask, registerAuditGauge } from "./audit.worker.ts";
+import { auditPage, auditUsage, WORKSPACES_PER_PAGE } from "./usage-audit.service.ts";
+import { createUsageAuditTask, registerUsageAuditGauge } from "./usage-audit.worker.ts";
 
 const system = useTestSystem();
 const log = createLogger("test", "silent");
@@ -74,7 +74,7 @@ test("each workspace that has turns, usage or both is on exactly one page", asyn
   expect(new Set(found)).toEqual(new Set(expected));
 });
 
-test("an audit fails if quota's database sorts workspaces in another order", async () => {
+test("a usage audit fails if quota's database sorts workspaces in another order", async () => {
   const usage = Object.fromEntries(["org_aB", "org_B1"].map((id) => [id, { used: 1, ledgerDigest: 1n }]));
   const { getMonth, ...others } = createFakeQuota(usage);
   const reversed: typeof getMonth = async (...call) => {
@@ -87,36 +87,36 @@ test("an audit fails if quota's database sorts workspaces in another order", asy
   });
 });
 
-test("an audit of all workspaces reads them in bounded pages, and stops when its caller cancels", async () => {
+test("a usage audit of all workspaces reads them in bounded pages, and stops when its caller cancels", async () => {
   const ids = Array.from({ length: 45 }, (_, n) => `paged-${10 + n}`);
   const quota = createFakeQuota(Object.fromEntries(ids.map((id) => [id, { used: 1, ledgerDigest: 1n }])));
   const request = { workspaceId: "", month: "2020-02" };
-  const { workspaces } = await audit(system.database, quota, request, signal);
+  const { workspaces } = await auditUsage(system.database, quota, request, signal);
   expect(workspaces.map(({ id }) => id)).toEqual(ids);
   expect(quota.limits).toEqual(Array(3).fill(WORKSPACES_PER_PAGE));
-  await expect(audit(system.database, quota, request, AbortSignal.abort())).rejects.toThrow("abort");
+  await expect(auditUsage(system.database, quota, request, AbortSignal.abort())).rejects.toThrow("abort");
 });
 
 test("a run audits a bounded number of pages and turns, and the next run continues where the previous run stopped", async () => {
-  const deleteProgress = () => system.database.query("DELETE FROM conversation.task_leases WHERE task = 'audit'");
+  const deleteProgress = () => system.database.query("DELETE FROM conversation.task_leases WHERE task = 'audit usage'");
   const bots = await Promise.all(Array.from({ length: 2 * WORKSPACES_PER_PAGE }, () => createBot(system.database)));
   const { rows } = await system.database.query<{ month: string }>(
     "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month",
   );
   const month = rows[0]?.month ?? "";
   for (const bot of bots) await runTurn(system.database, newTurn(bot), { month });
-  const readProgressAfter = async () => (await readTask(system.database, "audit"))?.progress.after ?? "";
+  const readProgressAfter = async () => (await readTask(system.database, "audit usage"))?.progress.after ?? "";
   // Each workspace has one turn, so both bounds end a run after one page.
   for (const bound of [{ pagesPerRun: 1 }, { turnsPerRun: WORKSPACES_PER_PAGE }]) {
     await deleteProgress();
     const quota = createFakeQuota({});
     const options = { everySeconds: 300, finalAfterDays: 7, ...bound };
-    const run = createAuditTask({ database: system.database, quota, log }, options);
+    const run = createUsageAuditTask({ database: system.database, quota, log }, options);
     await run(signal);
     expect(quota.limits).toEqual([WORKSPACES_PER_PAGE]);
     const stoppedAfter = await readProgressAfter();
     expect(stoppedAfter).not.toBe("");
-    await system.database.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'audit'");
+    await system.database.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'audit usage'");
     await run(signal);
     expect(quota.limits).toHaveLength(2);
     expect((await readProgressAfter()) > stoppedAfter).toBe(true);
@@ -125,7 +125,7 @@ test("a run audits a bounded number of pages and turns, and the next run continu
 });
 
 test("one replica at a time audits, and every replica reports the result, or NaN if no run succeeded in the last 30 minutes", async () => {
-  await system.database.query("DELETE FROM conversation.task_leases WHERE task = 'audit'");
+  await system.database.query("DELETE FROM conversation.task_leases WHERE task = 'audit usage'");
   const bot = await createBot(system.database);
   const turn = newTurn(bot);
   const { month } = (
@@ -134,25 +134,25 @@ test("one replica at a time audits, and every replica reports the result, or NaN
   await runTurn(system.database, turn, { month });
   await closeTurn(system.database, newClosing(turn));
   await system.database.query("DELETE FROM conversation.outbox WHERE workspace_id = $1", [bot.workspaceId]);
-  const registry = createRegistry("audit-test");
-  registerAuditGauge(registry, system.database, log);
+  const registry = createRegistry("usage-audit-test");
+  registerUsageAuditGauge(registry, system.database, log);
   const gauge = async () =>
     (await registry.getSingleMetric("parley_usage_unreconciled_workspaces")?.get())?.values[0]?.value;
   expect(await gauge()).toBeNaN();
 
   const quotas = [createFakeQuota({}), createFakeQuota({})];
   const tasks = quotas.map((quota) =>
-    createAuditTask({ database: system.database, quota, log }, { everySeconds: 300, finalAfterDays: 7 }),
+    createUsageAuditTask({ database: system.database, quota, log }, { everySeconds: 300, finalAfterDays: 7 }),
   );
   await Promise.all(tasks.map((run) => run(signal)));
   expect(quotas.filter(({ requestedMonths }) => requestedMonths.length > 0)).toHaveLength(1);
   // A scrape that waits too long for the database reports NaN, so the first scrape may not suffice.
   await expect.poll(gauge).toBeGreaterThanOrEqual(1);
-  const { progress } = (await readTask(system.database, "audit")) as { progress: Progress };
+  const { progress } = (await readTask(system.database, "audit usage")) as { progress: Progress };
   expect(progress.differing).toContain(`${month} ${bot.workspaceId}`);
 
   await system.database.query(
-    "UPDATE conversation.task_leases SET succeeded_at = now() - interval '31 minutes' WHERE task = 'audit'",
+    "UPDATE conversation.task_leases SET succeeded_at = now() - interval '31 minutes' WHERE task = 'audit usage'",
   );
   expect(await gauge()).toBeNaN();
 });

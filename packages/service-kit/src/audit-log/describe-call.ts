@@ -1,5 +1,5 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
-import type { Change } from "./changes.store.ts";
+import type { AuditLogEntry } from "./audit-log.store.ts";
 
 /** Ids, names and settings. Other fields may hold content, which the audit log must not contain. */
 const COPIED_FIELDS = new Set([
@@ -23,13 +23,13 @@ const MAX_VALUE_CHARACTERS = 200;
 type Fields = Readonly<Record<string, unknown>>;
 type TypedMessage = { desc: DescMessage; message: Message };
 
-/** Returns the audit log's line for a successful call. `member` is undefined if the operator called. */
-export function describeChange(
+/** Returns the audit log's entry for a successful call. `member` is undefined if the operator called. */
+export function describeCall(
   method: DescMethod,
   member: string | undefined,
   request: Message,
   response: Message,
-): Change {
+): AuditLogEntry {
   const typedRequest = { desc: method.input, message: request };
   const responseMessages = nestedMessages(method.output, response);
   return {

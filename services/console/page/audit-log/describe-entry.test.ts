@@ -1,5 +1,5 @@
 import { create, getOption, type MessageInitShape } from "@bufbuild/protobuf";
-import { admin_access, ChangeSchema } from "@parley/rpc/access";
+import { AuditLogEntrySchema, admin_access } from "@parley/rpc/access";
 import {
   BotChangesSchema,
   file_parley_conversation_v1_admin as conversation,
@@ -8,7 +8,7 @@ import {
 import { file_parley_quota_v1_admin as quota } from "@parley/rpc/quota";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { describeChange } from "./describe-change.tsx";
+import { describeEntry } from "./describe-entry.tsx";
 
 const recordedMethods = [...conversation.services, ...quota.services]
   .flatMap(({ methods }) => methods)
@@ -17,12 +17,15 @@ const recordedMethods = [...conversation.services, ...quota.services]
 
 const NO_BOTS = new Map<string, string>();
 
-function describe(change: MessageInitShape<typeof ChangeSchema>, botNames: ReadonlyMap<string, string> = NO_BOTS) {
-  const { action, details } = describeChange(create(ChangeSchema, change), botNames);
+function describe(
+  change: MessageInitShape<typeof AuditLogEntrySchema>,
+  botNames: ReadonlyMap<string, string> = NO_BOTS,
+) {
+  const { action, details } = describeEntry(create(AuditLogEntrySchema, change), botNames);
   return { action: renderToStaticMarkup(action), details };
 }
 
-test.each(recordedMethods)("for %s, describeChange returns an action other than the method's name", (method) => {
+test.each(recordedMethods)("for %s, describeEntry returns an action other than the method's name", (method) => {
   expect(describe({ method }).action).not.toBe(method.replace("/", " "));
 });
 

@@ -1,4 +1,4 @@
-import type { Change } from "@parley/rpc/access";
+import type { AuditLogEntry } from "@parley/rpc/access";
 import type { ReactNode } from "react";
 import { labelOf } from "../components/field-labels.ts";
 import { T, t } from "../i18n/t.tsx";
@@ -7,7 +7,7 @@ import { T, t } from "../i18n/t.tsx";
 type Target = Readonly<Record<"bot" | "name" | "plan" | "days" | "month", ReactNode>>;
 
 const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
-  "AuditAdminService/Repair": () => t("Corrected the usage after a fault"),
+  "UsageAuditAdminService/Repair": () => t("Corrected the usage after a fault"),
   "BotAdminService/CreateBot": (target) => <T text="Created the bot {bot}" {...target} />,
   "BotAdminService/UpdateBot": (target) => <T text="Changed the bot {bot}" {...target} />,
   "BotAdminService/DeleteBot": (target) => <T text="Deleted the bot {bot}" {...target} />,
@@ -48,7 +48,7 @@ const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
   "WorkspaceDeletionAdminService/DeleteWorkspace": () => t("Deleted the workspace"),
   "WorkspaceDeletionAdminService/RestoreWorkspace": () => t("Restored the workspace"),
 };
-export type DescribedChange = {
+export type DescribedEntry = {
   /** A sentence. If the change's method is unknown, the method's name. */
   action: ReactNode;
   /** The bot (unless `action` names it), the conversation, the public key, and the changed fields. */
@@ -56,10 +56,10 @@ export type DescribedChange = {
 };
 
 /** `botNames` are the bots' names by slug. */
-export function describeChange(
-  { method, target, changedFields }: Change,
+export function describeEntry(
+  { method, target, changedFields }: AuditLogEntry,
   botNames: ReadonlyMap<string, string>,
-): DescribedChange {
+): DescribedEntry {
   const isKey = method.startsWith("KeyAdminService/");
   const slug = target.slug ?? target.bot_slug ?? "";
   const bot = botNames.get(slug) ?? slug;

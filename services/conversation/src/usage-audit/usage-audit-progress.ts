@@ -1,7 +1,7 @@
-import type { WorkspaceAudit } from "./audit.service.ts";
+import type { WorkspaceUsageAudit } from "./usage-audit.service.ts";
 
-/** How far the audit has come, stored after each page. One audit of all months can take several runs of the audit task. */
-export type AuditProgress = {
+/** How far the usage audit has come, stored after each page. One audit of all months can take several runs of the audit task. */
+export type UsageAuditProgress = {
   /** The month of the next page; undefined while no audit is in progress. */
   month?: string;
   /** The last workspace of the previous page; empty at the start of a month. */
@@ -10,7 +10,7 @@ export type AuditProgress = {
   startedAt?: string;
   /** A JSON array of the workspaces with differences, each as "<month> <workspace id>". */
   differing?: string;
-  /** The newest month that is no longer audited (see advanceAudit). */
+  /** The newest month that is no longer audited (see advanceUsageAudit). */
   finalMonth?: string;
 };
 
@@ -22,12 +22,12 @@ export function monthOf(time: Date, offset = 0): string {
   return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + offset, 1)).toISOString().slice(0, 7);
 }
 
-export function listDifferingPairs({ differing = "[]" }: AuditProgress): string[] {
+export function listDifferingPairs({ differing = "[]" }: UsageAuditProgress): string[] {
   return JSON.parse(differing) as string[];
 }
 
 /** Returns the months to audit, newest first: the current one, the previous one until it is final, and months with differences. */
-export function monthsToAudit(progress: AuditProgress, now: Date): string[] {
+export function monthsToAudit(progress: UsageAuditProgress, now: Date): string[] {
   const [current, previous] = [monthOf(now), monthOf(now, -1)];
   const differing = listDifferingPairs(progress).map((each) => each.slice(0, current.length));
   const months = new Set([current, ...(progress.finalMonth === previous ? [] : [previous]), ...differing]);
@@ -35,7 +35,10 @@ export function monthsToAudit(progress: AuditProgress, now: Date): string[] {
 }
 
 /** Returns the next page to audit. Skips a month that is no longer audited. After the last month, a new audit begins. */
-export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<AuditProgress, "month" | "after">> {
+export function findNextPage(
+  progress: UsageAuditProgress,
+  now: Date,
+): Required<Pick<UsageAuditProgress, "month" | "after">> {
   const { month = monthOf(now), after = "" } = progress;
   const pageMonth = monthsToAudit(progress, now).find((each) => each <= month) ?? monthOf(now);
   return { month: pageMonth, after: pageMonth === progress.month ? after : "" };
@@ -46,11 +49,11 @@ export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<
  * least `finalAfterDays` days after the month ended. Before that time, the reconciler may still repair the month's turns. `page.next` is the page's
  * last workspace, or empty after the month's last page.
  */
-export function advanceAudit(
-  progress: AuditProgress,
-  page: { month: string; workspaces: readonly Pick<WorkspaceAudit, "id" | "differences">[]; next: string },
+export function advanceUsageAudit(
+  progress: UsageAuditProgress,
+  page: { month: string; workspaces: readonly Pick<WorkspaceUsageAudit, "id" | "differences">[]; next: string },
   { now, finalAfterDays }: { now: Date; finalAfterDays: number },
-): { progress: AuditProgress; isComplete: boolean } {
+): { progress: UsageAuditProgress; isComplete: boolean } {
   const { month, workspaces, next } = page;
   const isContinued = progress.month === month && progress.after;
   const startedAt = (isContinued ? progress.startedAt : undefined) ?? now.toISOString();
@@ -62,7 +65,7 @@ export function advanceAudit(
   // This page's differences come first, so that the limit drops older entries.
   const ofMonth = [...found, ...kept.filter((each) => each.startsWith(month))].slice(0, MAX_DIFFERING);
   const differing = [...kept.filter((each) => !each.startsWith(month)), ...ofMonth];
-  const changed: AuditProgress = { ...progress, differing: JSON.stringify(differing) };
+  const changed: UsageAuditProgress = { ...progress, differing: JSON.stringify(differing) };
   if (next !== "") return { progress: { ...changed, month, after: next, startedAt }, isComplete: false };
 
   const isFinal =

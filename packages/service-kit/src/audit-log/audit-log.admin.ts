@@ -1,0 +1,131 @@
+import type { Counter } from "prom-client";
+import { type Database, sqlState } from "../database/database.ts";
+import { invalidArgument, ServiceError } from "../errors.ts";
+import { isWorkspaceId } from "../ids.ts";
+import { isUtcTime } from "../page-position.ts";
+import type { Lifecycle } from "../process/lifecycle.ts";
+import { describeError, type Logger } from "../process/logger.ts";
+import { runPeriodically } from "../process/periodic.ts";
+import type { Reload } from "../settings/secrets.ts";
+import {
+  type AuditLogEntry,
+  deleteExpiredEntries,
+  type EntryPosition,
+  insertEntry,
+  insertReload,
+  type SchemaWithAuditLog,
+  type StoredEntry,
+  selectAllEntries,
+  selectEntries,
+} from "./audit-log.store.ts";
+
+const DEFAULT_PAGE_SIZE = 50;
+const MAX_PAGE_SIZE = 500;
+/** A page token of ListAuditLogEntries is the entry_id of the previous page's last entry. */
+const ENTRY_ID = /^\d{1,18}$/;
+const DELETE_INTERVAL_MS = 60 * 60_000;
+
+type PageRequest = { pageSize: number; pageToken: string };
+type ListRequest = PageRequest & { workspaceId: string };
+type ListAllRequest = PageRequest & { since: string };
+type ListResponse = { entries: ListedEntry[]; nextPageToken: string };
+
+/** The audit log of a service. */
+export type AuditLog = {
+  /** Adds an entry to the audit log. If the database fails, writes the change to the service's own log and throws change_not_recorded. */
+  record(entry: AuditLogEntry): Promise<void>;
+  /** Adds an entry for a reload in the background, or logs why it cannot. The number of entries is bounded: see insertReload. */
+  recordReload(reload: Reload): void;
+  /** Implements AuditLogAdminService/ListAuditLogEntries. */
+  listAuditLogEntries(request: ListRequest): Promise<ListResponse>;
+  /** Implements AuditLogAdminService/ListAllAuditLogEntries. */
+  listAllAuditLogEntries(request: ListAllRequest): Promise<ListResponse>;
+};
+
+type ListedEntry = {
+  workspaceId: string;
+  changedAt: string;
+  member: string;
+  method: string;
+  target: Record<string, string>;
+  changedFields: string[];
+};
+
+/** Opens the audit log in a service's schema, and deletes the log's expired entries every hour. */
+export function openAuditLog(
+  database: Database,
+  schema: SchemaWithAuditLog,
+  counter: Counter<"kind">,
+  log: Logger,
+  lifecycle: Lifecycle,
+): AuditLog {
+  const run = () => deleteExpiredEntries(database, schema);
+  runPeriodically({ name: "delete expired audit log entries", intervalMs: DELETE_INTERVAL_MS, run }, log, lifecycle);
+  return {
+    async record(entry) {
+      try {
+        await insertEntry(database, schema, entry);
+        counter.inc({ kind: "call" });
+      } catch (cause) {
+        const { workspaceId, member, method, target, changedFields } = entry;
+        const fields = { workspace_id: workspaceId, member, method, target, changed_fields: changedFields };
+        // Not in the field `error`, because the log summarises repeated errors, and this line replaces the change's entry.
+        log.error({ ...fields, sql_state: sqlState(cause), failure: describeError(cause) }, "change not recorded");
+        throw new ServiceError("unavailable", "change_not_recorded", "the change was made but not recorded", { cause });
+      }
+    },
+    recordReload(reload) {
+      counter.inc({ kind: "reload" });
+      insertReload(database, schema, reload).catch((error: unknown) => {
+        log.warn({ ...reload, error }, "reload not recorded");
+      });
+    },
+    async listAuditLogEntries({ workspaceId, pageSize, pageToken }) {
+      requirePageSize(pageSize);
+      if (pageToken !== "" && !ENTRY_ID.test(pageToken)) throw invalidArgument("page_token is invalid");
+      if (workspaceId !== "" && !isWorkspaceId(workspaceId)) return { entries: [], nextPageToken: "" };
+      const limit = pageSize || DEFAULT_PAGE_SIZE;
+      const rows = await selectEntries(database, schema, { workspaceId, before: pageToken || undefined, limit });
+      return { entries: rows.map(toListed), nextPageToken: rows.length === limit ? (rows.at(-1)?.entryId ?? "") : "" };
+    },
+    async listAllAuditLogEntries({ since, pageSize, pageToken }) {
+      requirePageSize(pageSize);
+      if (since !== "" && !isUtcTime(since)) throw invalidArgument("since must be an RFC 3339 time in UTC");
+      const limit = pageSize || DEFAULT_PAGE_SIZE;
+      const rows = await selectAllEntries(database, schema, {
+        since: since || undefined,
+        before: parsePosition(pageToken),
+        limit,
+      });
+      const last = rows.length === limit ? rows.at(-1) : undefined;
+      return {
+        entries: rows.map(toListed),
+        nextPageToken: last === undefined ? "" : `${last.position} ${last.entryId}`,
+      };
+    },
+  };
+}
+
+function requirePageSize(pageSize: number): void {
+  if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
+}
+
+/** Parses a page token of ListAllAuditLogEntries. */
+function parsePosition(token: string): EntryPosition | undefined {
+  if (token === "") return undefined;
+  const [changedAt = "", entryId = "", ...rest] = token.split(" ");
+  if (!isUtcTime(changedAt) || !ENTRY_ID.test(entryId) || rest.length > 0)
+    throw invalidArgument("page_token is invalid");
+  return { changedAt, entryId };
+}
+
+function toListed({ workspaceId, changedAt, member, method, target, changedFields }: StoredEntry): ListedEntry {
+  return {
+    workspaceId,
+    changedAt: changedAt.toISOString(),
+    member: member ?? "",
+    method,
+    target: { ...target },
+    changedFields: [...changedFields],
+  };
+}

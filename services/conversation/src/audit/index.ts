@@ -1,1 +1,0 @@
-export { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "./audit.service.ts";

@@ -65,8 +65,10 @@ export const WRITE_BUFFER_BYTES = 16 * 1024;
 
 /** Builds the public HTTP server without listening. */
 export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger): Promise<FastifyInstance> {
+  // The type without pino's fields, so that `app` has the type that plugins expect.
+  const loggerInstance: FastifyBaseLogger = log;
   const app = fastify({
-    loggerInstance: log as FastifyBaseLogger,
+    loggerInstance,
     // Each turn already logs one line.
     logController: new LogController({ disableRequestLogging: true }),
     // Adds no request id: the lines that concern one request name its id, or the id of the turn that it opened, which is the same.

@@ -1,3 +1,3 @@
 export { type AuthDeps, authenticate, userBucket } from "./authenticate.ts";
 export { describeLimit, operatorEndpoint } from "./operator-endpoint.plugin.ts";
-export type { KeyResolver } from "./public-keys.client.ts";
+export { type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "./public-keys.client.ts";

@@ -22,6 +22,8 @@ const MAX_KEYS = 10_000;
 const RESOLVE_TIMEOUT_MS = 2_000;
 const MAX_UNKNOWN_KEYS = 20;
 const UNKNOWN_KEYS_WINDOW_MS = 1_000;
+/** What a client that reaches this limit did, for the OpenAPI document. */
+export const TOO_MANY_UNKNOWN_KEYS = `more than ${MAX_UNKNOWN_KEYS} nonexistent keys in a second`;
 /** Every issued key matches. */
 const KEY_PATTERN = /^\w{8,128}$/;
 

@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { inKiB, MAX_LEVELS, MAX_STRUCTURE_BYTES } from "../http/index.ts";
 
 /**
  * Maximum body size of chat and playground requests. It has room for
@@ -7,7 +8,7 @@ import Type, { type Static } from "typebox";
  * - every valid request with all its strings escaped as \uXXXX, as some JSON encoders write them.
  */
 export const MAX_TURN_BODY_BYTES = 300 * 1024;
-const MAX_MESSAGE_CHARACTERS = 4_000;
+export const MAX_MESSAGE_CHARACTERS = 4_000;
 export const MAX_VISITOR_ID_CHARACTERS = 1_024;
 const MAX_METADATA_BYTES = 16 * 1024;
 
@@ -34,20 +35,18 @@ const TURN = {
     minLength: 1,
     "x-not-blank": true,
     maxLength: MAX_MESSAGE_CHARACTERS,
-    description: "The message; not blank, at most 4000 Unicode code points.",
+    description: `The message; not blank, at most ${MAX_MESSAGE_CHARACTERS} Unicode code points.`,
   }),
   visitor_metadata: Type.Optional(
     Type.Unsafe<object>({
       type: "object",
       "x-safe-numbers": true,
       "x-max-bytes": MAX_METADATA_BYTES,
-      description:
-        "Any data about the visitor, stored with the session and shown in the export; at most 16 KiB and 32 levels. Metadata of a later turn replaces it.",
+      description: `Any data about the visitor, stored with the session and shown in the export; at most ${inKiB(MAX_METADATA_BYTES)} and ${MAX_LEVELS - 1} levels. Metadata of a later turn replaces it.`,
     }),
   ),
 };
-const PARSING =
-  "Parsed as JSON; `Content-Type` is ignored. At most 300 KiB, at most 33 levels of nesting, and at most 17 KiB that are neither white space nor string content.";
+const PARSING = `Parsed as JSON; \`Content-Type\` is ignored. At most ${inKiB(MAX_TURN_BODY_BYTES)}, at most ${MAX_LEVELS} levels of nesting, and at most ${inKiB(MAX_STRUCTURE_BYTES)} that are neither white space nor string content.`;
 
 /** The body of POST /api/chat/. The order of the fields is the order of the checks. */
 export const ChatRequest = Type.Object(

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { KeyResolver } from "../auth/index.ts";
+import { type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "../auth/index.ts";
 import {
   addressBucket,
   endpoint,
@@ -7,12 +7,11 @@ import {
   networkBucket,
   type Operation,
   refused,
-  WIDGET_PAYLOAD_TOO_LARGE,
   WIDGET_REFUSALS,
 } from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
-import { ChatRequest, MAX_TURN_BODY_BYTES, toTurnFields } from "./chat-request.ts";
+import { ChatRequest, MAX_MESSAGE_CHARACTERS, MAX_TURN_BODY_BYTES, toTurnFields } from "./chat-request.ts";
 import { KEY_REUSED, MESSAGE_CODES, REPLY_STREAM } from "./stream-events.ts";
 import type { KeyedStreamDeps } from "./stream-keyed-turn.ts";
 import { streamReply } from "./stream-reply.ts";
@@ -41,7 +40,7 @@ const CHAT: Operation = {
     ...WIDGET_REFUSALS,
     200: REPLY_STREAM,
     400: refused(
-      "The body is not JSON (`invalid_json`), a field is missing, blank or of the wrong type (`invalid_message`), `message` is longer than 4000 characters (`message_too_long`), or `session_id` is not a UUID (`invalid_session_id`). `Idempotency-Key` is not 1 to 255 visible ASCII characters (`invalid_idempotency_key`), or `Last-Event-ID` names another message or an offset beyond the text (`invalid_last_event_id`): discard the text and repeat without the header.",
+      `The body is not JSON (\`invalid_json\`), a field is missing, blank or of the wrong type (\`invalid_message\`), \`message\` is longer than ${MAX_MESSAGE_CHARACTERS} characters (\`message_too_long\`), or \`session_id\` is not a UUID (\`invalid_session_id\`). \`Idempotency-Key\` is not 1 to 255 visible ASCII characters (\`invalid_idempotency_key\`), or \`Last-Event-ID\` names another message or an offset beyond the text (\`invalid_last_event_id\`): discard the text and repeat without the header.`,
       ...MESSAGE_CODES,
     ),
     404: refused(
@@ -50,9 +49,8 @@ const CHAT: Operation = {
       "turn_not_found",
     ),
     409: KEY_REUSED,
-    413: WIDGET_PAYLOAD_TOO_LARGE,
     429: refused(
-      `One address sent more than ${POLICIES.chat.limit} requests in a minute, more than ${POLICIES.resume.limit} with \`Last-Event-ID\`, more than 20 nonexistent keys in a second, or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
+      `One address sent more than ${POLICIES.chat.limit} requests in a minute, more than ${POLICIES.resume.limit} with \`Last-Event-ID\`, ${TOO_MANY_UNKNOWN_KEYS}, or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
       "rate_limited",
     ),
   },

@@ -46,7 +46,6 @@ const PLAYGROUND: Operation = {
       "turn_not_found",
     ),
     409: KEY_REUSED,
-    413: refused("The body is larger than 300 KiB.", "payload_too_large"),
     429: PLAYGROUND_LIMITED,
   },
 };

@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { inKiB, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
 import { BotSlug, PublicKey, SessionId } from "./chat-request.ts";
 import { IDEMPOTENCY_KEY } from "./turn-key.ts";
 
@@ -23,7 +24,7 @@ const EITHER = {
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   then: { properties: { idempotency_key: false } },
   else: { if: { required: ["idempotency_key"] }, else: { required: ["message_id"] } },
-  description: "The reply to stop: `message_id` or `idempotency_key`, not both. At most 8 KiB.",
+  description: `The reply to stop: \`message_id\` or \`idempotency_key\`, not both. At most ${inKiB(MAX_SMALL_BODY_BYTES)}.`,
 };
 
 /** The body of POST /api/chat/stop/. */

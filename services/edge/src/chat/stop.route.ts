@@ -10,7 +10,6 @@ import {
   OPERATOR_REFUSALS,
   type Operation,
   refused,
-  WIDGET_PAYLOAD_TOO_LARGE,
   WIDGET_REFUSALS,
 } from "../http/index.ts";
 import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
@@ -33,7 +32,6 @@ const STOP: Operation = {
     200: STOPPED,
     400: refused("As for chat.", ...CODES),
     404: refused("The session has no such reply.", "message_not_found"),
-    413: WIDGET_PAYLOAD_TOO_LARGE,
     429: refused(
       `One address sent more than ${POLICIES.chat.limit} requests or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
       "rate_limited",
@@ -55,7 +53,6 @@ const PLAYGROUND_STOP: Operation = {
       "bot_not_found",
       "message_not_found",
     ),
-    413: refused("The body is larger than 8 KiB.", "payload_too_large"),
     429: PLAYGROUND_LIMITED,
   },
 };

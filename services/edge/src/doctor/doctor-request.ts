@@ -1,8 +1,11 @@
 import Type from "typebox";
 import { PublicKey } from "../chat/index.ts";
+import { inKiB, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
 
 /** Must be shorter than IDLE_CONNECTION_TIMEOUT_MS of app.ts, because the server sends nothing during the silence. */
 export const MAX_SILENCE_MS = 30_000;
+export const EVENT_COUNT = 20;
+export const INTERVAL_MS = 100;
 
 const silence = { minimum: 0, maximum: MAX_SILENCE_MS };
 
@@ -20,7 +23,7 @@ export const DoctorRequest = Type.Object(
   },
   {
     title: "DoctorRequest",
-    description: "The key, and how long the stream is silent before its last event. At most 8 KiB.",
+    description: `The key, and how long the stream is silent before its last event. At most ${inKiB(MAX_SMALL_BODY_BYTES)}.`,
   },
 );
 
@@ -41,8 +44,8 @@ const METADATA = Type.Object(
       description: "Names of the proxy headers in the request, in lower case.",
     }),
     server_time: Type.String({ format: "date-time" }),
-    events: Type.Literal(20),
-    interval_ms: Type.Literal(100),
+    events: Type.Literal(EVENT_COUNT),
+    interval_ms: Type.Literal(INTERVAL_MS),
     silence_ms: Type.Integer(silence),
   },
   { title: "DoctorMetaEvent" },
@@ -53,7 +56,7 @@ export const DOCTOR_EVENTS = {
   meta: METADATA,
   tick: Type.Object(
     {
-      number: Type.Integer({ minimum: 1, maximum: 20 }),
+      number: Type.Integer({ minimum: 1, maximum: EVENT_COUNT }),
       sent_ms: Type.Integer({ minimum: 0, description: "Milliseconds from `meta` until this event was sent." }),
     },
     { title: "DoctorTickEvent" },

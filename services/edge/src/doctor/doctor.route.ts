@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { KeyResolver } from "../auth/index.ts";
+import { type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "../auth/index.ts";
 import {
   addressBucket,
   endpoint,
@@ -9,12 +9,17 @@ import {
   type Operation,
   overloadedError,
   refused,
-  WIDGET_PAYLOAD_TOO_LARGE,
   WIDGET_REFUSALS,
 } from "../http/index.ts";
-import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import {
+  enforceRateLimit,
+  type MalformedRequestLimiter,
+  POLICIES,
+  type Policy,
+  type RateLimiter,
+} from "../rate-limits/index.ts";
 import { OpenStreamCounts, type StreamRegistry } from "../streams/index.ts";
-import { DOCTOR_EVENTS, DoctorRequest } from "./doctor-request.ts";
+import { DOCTOR_EVENTS, DoctorRequest, EVENT_COUNT } from "./doctor-request.ts";
 import { observeRequest } from "./observed-request.ts";
 import { streamPacedEvents } from "./paced-events.ts";
 
@@ -28,16 +33,15 @@ export type DoctorDeps = {
   doctorRequests: number;
 };
 
-const DOCTOR: Operation = {
+const describeDoctor = (policy: Policy, maxOpenPerClient: number): Operation => ({
   operationId: "doctor",
   summary: "Stream paced events",
-  description:
-    "Streams small events at a fixed pace and reports how the request arrived, so that `parley doctor` can detect proxies on the way. Calls no model and uses no quota. Checks are those of chat. The rate limit is 20 requests a minute, and an address may have 6 open doctor streams.",
+  description: `Streams small events at a fixed pace and reports how the request arrived, so that \`parley doctor\` can detect proxies on the way. Calls no model and uses no quota. Checks are those of chat. The rate limit is ${policy.limit} requests a minute, and an address may have ${maxOpenPerClient} open doctor streams.`,
   isLimited: true,
   responses: {
     ...WIDGET_REFUSALS,
     200: eventStream(
-      "Server-Sent Events: `meta`, 20 × `tick`, then the silence without comments, then `done`.",
+      `Server-Sent Events: \`meta\`, ${EVENT_COUNT} × \`tick\`, then the silence without comments, then \`done\`.`,
       DOCTOR_EVENTS,
     ),
     400: refused(
@@ -45,13 +49,12 @@ const DOCTOR: Operation = {
       "invalid_json",
       "invalid_message",
     ),
-    413: WIDGET_PAYLOAD_TOO_LARGE,
     429: refused(
-      `One address sent more than ${POLICIES.doctor.limit} requests in a minute, more than 20 nonexistent keys in a second, or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
+      `One address sent more than ${policy.limit} requests in a minute, ${TOO_MANY_UNKNOWN_KEYS}, or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
       "rate_limited",
     ),
   },
-};
+});
 
 /**
  * POST /api/doctor/: streams events at a fixed pace, with a description of the received request, for `parley doctor`. Uses no model and no
@@ -69,7 +72,7 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
     bodyLimit: MAX_SMALL_BODY_BYTES,
     onRequest: deps.malformedRequests.refuseOverLimit,
     schema: { body: DoctorRequest },
-    operation: DOCTOR,
+    operation: describeDoctor(policy, maxOpenPerClient),
     handler: async (request, reply) => {
       const { public_key: publicKey, silence_ms: silenceMs = 0 } = request.body;
       request.publicKey = publicKey;

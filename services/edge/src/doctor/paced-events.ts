@@ -1,10 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { STREAM_HEADERS } from "../streams/index.ts";
+import { EVENT_COUNT, INTERVAL_MS } from "./doctor-request.ts";
 import type { ObservedRequest } from "./observed-request.ts";
-
-const EVENT_COUNT = 20;
-const INTERVAL_MS = 100;
 
 export type PacedEventsOptions = {
   observed: ObservedRequest;

@@ -13,9 +13,9 @@ export const MAX_SMALL_BODY_BYTES = 8 * 1024;
 type JsonObject = Record<string, unknown>;
 
 /** One level for the body and 32 for visitor_metadata, the only nested field. */
-const MAX_LEVELS = 1 + 32;
+export const MAX_LEVELS = 1 + 32;
 /** Bytes that are neither white space nor string content: 16 KiB for visitor_metadata and 1 KiB for the other fields. */
-const MAX_STRUCTURE_BYTES = 17 * 1024;
+export const MAX_STRUCTURE_BYTES = 17 * 1024;
 
 /**
  * Parses a request body. Throws 400 invalid_json unless it is UTF-8 JSON without a byte order mark, and 400 invalid_message unless it is

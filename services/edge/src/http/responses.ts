@@ -58,10 +58,13 @@ export const WIDGET_REFUSALS: RouteResponses = {
   ),
 };
 
-export const WIDGET_PAYLOAD_TOO_LARGE = refused(
-  "The body is larger than 300 KiB, or 8 KiB for stop, rating and doctor.",
-  "payload_too_large",
-);
+export function payloadTooLarge(maxBytes: number): RouteResponse {
+  return refused(`The body is larger than ${inKiB(maxBytes)}.`, "payload_too_large");
+}
+
+export function inKiB(bytes: number): string {
+  return `${bytes / 1_024} KiB`;
+}
 
 /** The refusals of each endpoint that needs an access token. */
 export const OPERATOR_REFUSALS: RouteResponses = {

@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { MessageId, PublicKey, SessionId } from "../chat/index.ts";
+import { inKiB, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
 
 /** The body of POST /api/chat/rating/. */
 export const RatingRequest = Type.Object(
@@ -18,7 +19,7 @@ export const RatingRequest = Type.Object(
   },
   {
     title: "RatingRequest",
-    description: "A visitor's rating of a reply. At most 8 KiB.",
+    description: `A visitor's rating of a reply. At most ${inKiB(MAX_SMALL_BODY_BYTES)}.`,
     if: { properties: { rating: { const: "" } } },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { properties: { reason: { type: "string", maxLength: 0 } } },

@@ -10,7 +10,6 @@ import {
   type Operation,
   refused,
   unavailableError,
-  WIDGET_PAYLOAD_TOO_LARGE,
   WIDGET_REFUSALS,
 } from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
@@ -35,7 +34,6 @@ const RATE: Operation = {
     204: { description: "The rating is stored or removed." },
     400: refused("As for chat.", "invalid_json", "invalid_message", "invalid_session_id"),
     404: refused("The session has no such reply.", "message_not_found"),
-    413: WIDGET_PAYLOAD_TOO_LARGE,
     429: refused(
       `One address sent more than ${POLICIES.rating.limit} ratings or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
       "rate_limited",

@@ -44,12 +44,11 @@ export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void
       responses: {
         202: json("The request is stored.", Erasure),
         400: refused(
-          "The request has a query parameter (`invalid_parameter`), or the body is not JSON (`invalid_json`). `invalid_message`: `visitor_id` is missing, empty or longer than 1,024 characters, or another field is present.",
+          `The request has a query parameter (\`invalid_parameter\`), or the body is not JSON (\`invalid_json\`). \`invalid_message\`: \`visitor_id\` is missing, empty or longer than ${MAX_VISITOR_ID_CHARACTERS} characters, or another field is present.`,
           "invalid_parameter",
           "invalid_json",
           "invalid_message",
         ),
-        413: refused("The body is larger than 16 KiB.", "payload_too_large"),
       },
     },
     handler: async ({ body }, reply, { workspaceId, userId: member }): Promise<Static<typeof Erasure>> => {

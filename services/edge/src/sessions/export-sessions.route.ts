@@ -46,7 +46,7 @@ const FORMATS = [
 const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
 
 const TOO_MANY = refused(
-  `${describeLimit(POLICIES.exports)} Or the workspace has two exports open in this edge process (\`too_many_exports\`; \`RateLimit\` does not describe this limit).`,
+  `${describeLimit(POLICIES.exports)} Or the workspace has ${MAX_EXPORTS_PER_WORKSPACE} exports open in this edge process (\`too_many_exports\`; \`RateLimit\` does not describe this limit).`,
   "rate_limited",
   "too_many_exports",
 );

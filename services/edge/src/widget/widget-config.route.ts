@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import Type from "typebox";
-import type { KeyResolver } from "../auth/index.ts";
+import { type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "../auth/index.ts";
 import { PublicKey } from "../chat/index.ts";
 import { addressBucket, endpoint, HttpError, refused, WIDGET_REFUSALS } from "../http/index.ts";
 import { WidgetConfig } from "./config-body.ts";
@@ -26,7 +26,7 @@ export function widgetConfigRoute(app: FastifyInstance, deps: { resolveKey: KeyR
           content: { "application/json": { schema: WidgetConfig } },
         },
         400: refused("`public_key` is missing.", "invalid_message"),
-        429: refused("One address sent more than 20 nonexistent keys in a second.", "rate_limited"),
+        429: refused(`One address sent ${TOO_MANY_UNKNOWN_KEYS}.`, "rate_limited"),
       },
     },
     handler: async (request, reply) => {

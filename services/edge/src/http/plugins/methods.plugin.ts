@@ -15,7 +15,7 @@ import type {
 } from "fastify";
 import { HttpError } from "../http-error.ts";
 import { parseJsonObject } from "../json-body.ts";
-import { describeResponses, listCodes, type RouteResponses } from "../responses.ts";
+import { describeResponses, listCodes, payloadTooLarge, type RouteResponses } from "../responses.ts";
 import { createErrorFormatter, isStrictQuery, type RequestSchema, readQuery } from "../validation.ts";
 import { PREFLIGHT_HEADERS, preflight, preflightOf } from "./cors.plugin.ts";
 
@@ -40,6 +40,7 @@ export type Operation = {
   operationId: string;
   summary: string;
   description?: string;
+  /** Without 413, which follows from the endpoint's `bodyLimit`. */
   responses: RouteResponses;
   /** Whether the endpoint has a rate limit of its own. */
   isLimited?: boolean;
@@ -67,7 +68,8 @@ const serializerCompiler = () => JSON.stringify;
  * methods with 405 and Allow.
  */
 export function endpoint<Schema extends RequestSchema>(app: FastifyInstance, route: Endpoint<Schema>): void {
-  const { url, config, operation, head = false, beforeValidation, handler, ...options } = route;
+  const { url, config, head = false, beforeValidation, handler, operation: described, ...options } = route;
+  const operation = described && withPayloadTooLarge(described, route.bodyLimit);
   const allowedMethods = [route.method, ...(head ? ["HEAD"] : []), ...(config.cors ? ["OPTIONS"] : [])];
   const allow = allowedMethods.join(", ");
   const schema: RequestSchema = route.schema ?? {};
@@ -88,14 +90,25 @@ export function endpoint<Schema extends RequestSchema>(app: FastifyInstance, rou
       handler: handler as RouteHandlerMethod,
     });
   if (config.cors) {
-    const described = operation && { url, config, method: "OPTIONS", operation: preflightOf(operation, allow) };
-    const preflightSchema = described && { ...describe(described), headers: PREFLIGHT_HEADERS };
+    const describedPreflight = operation && {
+      url,
+      config,
+      method: "OPTIONS",
+      operation: preflightOf(operation, allow),
+    };
+    const preflightSchema = describedPreflight && { ...describe(describedPreflight), headers: PREFLIGHT_HEADERS };
     routeWithoutBody(app, { method: "OPTIONS", url, config, schema: preflightSchema ?? {} }, preflight(allow));
   }
   const otherMethods = METHODS.filter((each) => !allowedMethods.includes(each) && app.supportedMethods.includes(each));
   routeWithoutBody(app, { method: otherMethods as HTTPMethods[], url, config }, async () => {
     throw new HttpError(405, "method_not_allowed", { allow });
   });
+}
+
+/** Adds the refusal of bodies that exceed the endpoint's limit. */
+function withPayloadTooLarge(operation: Operation, bodyLimit: number | undefined): Operation {
+  if (bodyLimit === undefined) return operation;
+  return { ...operation, responses: { ...operation.responses, 413: payloadTooLarge(bodyLimit) } };
 }
 
 /** Turns the query and the bytes of the body into what Fastify validates by the schema. Throws a 400 if it is impossible. */

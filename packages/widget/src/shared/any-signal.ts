@@ -7,13 +7,13 @@ export function anySignal(...signals: readonly AbortSignal[]): AbortSignal {
     // Unlike the listeners below, it does not outlive the returned signal.
     return AbortSignal.any([...signals]);
   }
-  const any = new AbortController();
+  const controller = new AbortController();
   for (const signal of signals) {
-    const abort = () => any.abort(signal.reason);
+    const abort = () => controller.abort(signal.reason);
     if (signal.aborted) {
       abort();
     }
-    signal.addEventListener("abort", abort, { signal: any.signal });
+    signal.addEventListener("abort", abort, { signal: controller.signal });
   }
-  return any.signal;
+  return controller.signal;
 }

@@ -46,8 +46,8 @@ export { type CallGuard, createCallGuard, createGrpcServer, type GrpcServer } fr
 export { channelCredentials } from "./grpc/grpc-tls.ts";
 export { connectPeer, type PeerOptions, readRpcMultiplex } from "./grpc/rpc-peers.ts";
 export { isUuid, isWorkspaceId, NIL_UUID } from "./ids.ts";
+export { FairQueue } from "./limiters/fair-queue.ts";
 export { type DeclaredBody, MAX_UPLOAD_WAIT_MS, MemberCallLimiter } from "./limiters/member-call-limiter.ts";
-export { WorkspaceConcurrencyLimiter } from "./limiters/workspace-concurrency-limiter.ts";
 export { WorkspaceTimeLimiter, type WorkspaceTimeLimiterOptions } from "./limiters/workspace-time-limiter.ts";
 export { parseDay, parseMonth, readUsageRetention } from "./month.ts";
 export { UPLOAD_OPTIONS } from "./ops/admin-bodies.ts";

@@ -14,6 +14,7 @@ import {
   createReadinessProbe,
   createRpcClientFailureCounter,
   createRpcServerHistogram,
+  FairQueue,
   type Lifecycle,
   type Logger,
   logMissingRoleTimeouts,
@@ -26,7 +27,6 @@ import {
   type ServiceMetrics,
   startOpsServer,
   type Tokens,
-  WorkspaceConcurrencyLimiter,
   watchCertificates,
 } from "@parley/service-kit";
 import { migrations } from "../migrations/index.ts";
@@ -217,7 +217,7 @@ function openPools(config: Config, registry: Registry, log: Logger, lifecycle: L
   void logMissingRoleTimeouts(database, log);
   const ownerReadPool: OwnerReadPool = {
     database: ownerDatabase,
-    limiter: new WorkspaceConcurrencyLimiter(1),
+    limiter: new FairQueue({ maxActiveOfWorkspace: 1 }),
     pacer: new ExportPacer(),
   };
   return {

@@ -8,6 +8,7 @@ import {
   createPoolMetrics,
   createReadinessProbe,
   createRpcServerHistogram,
+  FairQueue,
   type Lifecycle,
   type Logger,
   logMissingRoleTimeouts,
@@ -18,7 +19,6 @@ import {
   runPeriodically,
   type ServiceMetrics,
   startOpsServer,
-  WorkspaceConcurrencyLimiter,
   watchCertificates,
 } from "@parley/service-kit";
 import { migrations } from "../migrations/index.ts";
@@ -81,7 +81,7 @@ export async function start(
   registerUsageGauges(registry, database, log);
   const reservations = createReservationCounter(registry);
   // Keeps connections free while the usage row of one workspace is locked.
-  const limiter = new WorkspaceConcurrencyLimiter(Math.max(1, Math.floor(config.databasePool / 4)));
+  const limiter = new FairQueue({ maxActiveOfWorkspace: Math.max(1, Math.floor(config.databasePool / 4)) });
   registerHoldGauges(registry, database, log);
   registerMonthGauge(registry, database, log);
 

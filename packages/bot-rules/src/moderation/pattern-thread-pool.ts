@@ -1,5 +1,12 @@
 import { Worker } from "node:worker_threads";
-import { type Lifecycle, type Logger, type Registry, ServiceError, WorkspaceTimeLimiter } from "@parley/service-kit";
+import {
+  FairQueue,
+  type Lifecycle,
+  type Logger,
+  type Registry,
+  ServiceError,
+  WorkspaceTimeLimiter,
+} from "@parley/service-kit";
 import { MAX_TOTAL_PATTERN_SIZE, type PatternCandidate, slowToCompileError } from "./acceptance.ts";
 import { createPatternJobHistogram, type JobOutcome } from "./metrics.ts";
 import { PatternRefusedError } from "./pattern.ts";
@@ -33,17 +40,24 @@ export type PatternThreadPoolDeps = {
 
 export type PatternThreadPoolOptions = { maxJobMs?: number; maxWaitMs?: number; share?: number; threadUrl?: URL };
 
-type Thread = { worker: Worker; isReady: boolean; running: QueuedJob | undefined; jobStartedAtMs: number };
-
-type QueuedJob = {
-  job: Job;
+type RunningJob = {
   workspaceId: string;
-  enqueuedAtMs: number;
+  startedAtMs: number;
   resolve: (answer: Answer) => void;
-  reject: (error: Error) => void;
-  /** Enforces first the time limit in the queue, then the time limit of the job. */
-  timer: NodeJS.Timeout | undefined;
+  reject: (refusal: JobRefusal) => void;
+  timer: NodeJS.Timeout;
 };
+
+type Thread = { worker: Worker; isReady: boolean; running: RunningJob | undefined };
+
+class JobRefusal extends Error {
+  readonly outcome: JobOutcome;
+
+  constructor(outcome: JobOutcome) {
+    super(outcome);
+    this.outcome = outcome;
+  }
+}
 
 /**
  * Matches and checks patterns in threads, so that slow jobs delay neither the event loop nor other workspaces. Each workspace runs one job at a
@@ -56,10 +70,8 @@ export class PatternThreadPool {
   readonly #options: Required<PatternThreadPoolOptions>;
   readonly #timeLimiter: WorkspaceTimeLimiter;
   readonly #threads = new Set<Thread>();
-  /** Queued jobs by workspace. Round robin: the workspace that was served last is at the end. */
-  readonly #queues = new Map<string, QueuedJob[]>();
-  /** Dispatches again when a waiting workspace may use thread time again. */
-  #dispatchTimer: NodeJS.Timeout | undefined;
+  /** Each place is a thread that is ready. */
+  readonly #queue: FairQueue;
   #isClosed: boolean = false;
 
   constructor({ registry, log, lifecycle }: PatternThreadPoolDeps, options: PatternThreadPoolOptions = {}) {
@@ -68,12 +80,19 @@ export class PatternThreadPool {
     const defaults = { maxJobMs: MAX_JOB_MS, maxWaitMs: MAX_WAIT_MS, share: WORKSPACE_SHARE, threadUrl: THREAD_URL };
     this.#options = { ...defaults, ...options };
     this.#timeLimiter = new WorkspaceTimeLimiter({ share: this.#options.share, burstMs: BURST_MS });
+    this.#queue = new FairQueue({
+      maxActive: 0,
+      maxActiveOfWorkspace: 1,
+      delayMs: (workspaceId) => this.#timeLimiter.waitMs(workspaceId, performance.now()),
+      maxWaitMs: this.#options.maxWaitMs,
+      createTimeoutError: () => new JobRefusal("wait_timeout"),
+    });
     lifecycle.onClose("pattern threads", () => this.#close());
   }
 
   /** Matches a text. Throws ServiceError `moderation_overloaded` if the job exceeds a limit or its thread fails. */
   async match(workspaceId: string, job: Omit<MatchJob, "kind">): Promise<Match> {
-    const answer = await this.#enqueue(workspaceId, { kind: "match", ...job });
+    const answer = await this.#run(workspaceId, { kind: "match", ...job });
     if (answer.kind !== "matched") throw new Error(`a stored pattern cannot be used: ${describeAnswer(answer)}`);
     const { match, compiledSize } = answer;
     // If the patterns were cached, `compiledSize` is undefined: their size was checked when they were compiled.
@@ -87,7 +106,7 @@ export class PatternThreadPool {
 
   /** Returns the indexes of all patterns that match the job's text. Fails as `match` does. */
   async matchAll(workspaceId: string, job: Omit<MatchAllJob, "kind">): Promise<readonly number[]> {
-    const answer = await this.#enqueue(workspaceId, { kind: "matchAll", ...job });
+    const answer = await this.#run(workspaceId, { kind: "matchAll", ...job });
     if (answer.kind !== "matchedAll") throw new Error(`a pattern cannot be used: ${describeAnswer(answer)}`);
     return answer.indexes;
   }
@@ -97,80 +116,65 @@ export class PatternThreadPool {
    * `moderation_overloaded` if the check exceeds a limit of the queue or its thread fails.
    */
   async check(workspaceId: string, candidate: PatternCandidate): Promise<void> {
-    const answer = await this.#enqueue(workspaceId, { kind: "check", ...candidate });
+    const answer = await this.#run(workspaceId, { kind: "check", ...candidate });
     if (answer.kind !== "checked") throw new Error(`a pattern cannot be checked: ${describeAnswer(answer)}`);
     const { refusal } = answer;
     if (refusal !== undefined) throw new PatternRefusedError(refusal.code, refusal.message);
   }
 
-  #enqueue(workspaceId: string, job: Job): Promise<Answer> {
+  async #run(workspaceId: string, job: Job): Promise<Answer> {
+    const enqueuedAtMs = performance.now();
+    // The metric's kind `check` includes matchAll jobs: they match an owner's test text.
+    const kind = job.kind === "match" ? "match" : "check";
+    const observe = (result: JobOutcome) =>
+      this.#durations.observe({ kind, result }, (performance.now() - enqueuedAtMs) / 1_000);
+    try {
+      const answer = await this.#enqueue(workspaceId, job);
+      observe("ok");
+      return answer;
+    } catch (error) {
+      if (!(error instanceof JobRefusal)) throw error;
+      const { outcome } = error;
+      observe(outcome);
+      this.#log.warn({ workspace_id: workspaceId, result: outcome }, "pattern job refused");
+      // A check job times out if the owner's pattern is too slow to compile. Such a timeout is not an overload.
+      if (job.kind === "check" && outcome === "match_timeout") throw slowToCompileError();
+      throw new ServiceError("resource_exhausted", "moderation_overloaded", OVERLOADED);
+    }
+  }
+
+  async #enqueue(workspaceId: string, job: Job): Promise<Answer> {
+    if (this.#isClosed) throw new JobRefusal("failed");
+    const characters = countCharacters(job);
+    const queued = [...(this.#queue.waiting.get(workspaceId) ?? [])];
+    if (queued.reduce((sum, { size }) => sum + size, characters) > MAX_QUEUED_CHARACTERS)
+      throw new JobRefusal("queue_full");
+    this.#startMissingThreads();
+    return this.#queue.run(workspaceId, undefined, () => this.#runInThread(workspaceId, job), characters);
+  }
+
+  #runInThread(workspaceId: string, job: Job): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const queuedJob: QueuedJob = {
-        job,
-        workspaceId,
-        enqueuedAtMs: performance.now(),
-        resolve,
-        reject,
-        timer: undefined,
-      };
-      if (this.#isClosed) {
-        this.#refuse(queuedJob, "failed");
-        return;
-      }
-      const queue = this.#queues.get(workspaceId) ?? [];
-      if (queue.reduce((sum, each) => sum + countCharacters(each.job), countCharacters(job)) > MAX_QUEUED_CHARACTERS) {
-        this.#refuse(queuedJob, "queue_full");
-        return;
-      }
-      queuedJob.timer = setTimeout(() => this.#timeOutInQueue(queuedJob), this.#options.maxWaitMs);
-      this.#queues.set(workspaceId, [...queue, queuedJob]);
-      this.#dispatch();
+      const thread = [...this.#threads].find(({ isReady, running }) => isReady && running === undefined);
+      if (thread === undefined) throw new JobRefusal("failed");
+      const timer = setTimeout(() => this.#endThread(thread, "match_timeout"), this.#options.maxJobMs);
+      thread.running = { workspaceId, startedAtMs: performance.now(), resolve, reject, timer };
+      thread.worker.postMessage(job);
     });
   }
 
-  #dispatch(): void {
-    clearTimeout(this.#dispatchTimer);
-    const now = performance.now();
-    let nextDispatchInMs = Number.POSITIVE_INFINITY;
-    // Copies the entries, because the loop moves each served workspace to the end of the map.
-    for (const [workspaceId, queue] of [...this.#queues]) {
-      if (this.#isRunning(workspaceId)) continue;
-      const untilPermittedMs = this.#timeLimiter.waitMs(workspaceId, now);
-      if (untilPermittedMs > 0) {
-        nextDispatchInMs = Math.min(nextDispatchInMs, untilPermittedMs);
-        continue;
-      }
-      const thread = this.#findIdleThread();
-      // When a thread becomes free, #dispatch runs again.
-      if (thread === undefined) return;
-      const [queuedJob, ...others] = queue;
-      this.#queues.delete(workspaceId);
-      if (others.length > 0) this.#queues.set(workspaceId, others);
-      if (queuedJob !== undefined) this.#start(thread, queuedJob);
-    }
-    if (nextDispatchInMs < Number.POSITIVE_INFINITY)
-      this.#dispatchTimer = setTimeout(() => this.#dispatch(), Math.ceil(nextDispatchInMs));
-  }
-
-  #isRunning(workspaceId: string): boolean {
-    return [...this.#threads].some(({ running }) => running?.workspaceId === workspaceId);
-  }
-
-  /** Returns undefined if all threads are busy or starting. Starts missing threads. */
-  #findIdleThread(): Thread | undefined {
+  #startMissingThreads(): void {
     while (this.#threads.size < THREAD_COUNT) this.#startThread();
-    return [...this.#threads].find(({ isReady, running }) => isReady && running === undefined);
   }
 
   #startThread(): void {
     const worker = new Worker(this.#options.threadUrl, { resourceLimits: RESOURCE_LIMITS });
     worker.unref();
-    const thread: Thread = { worker, isReady: false, running: undefined, jobStartedAtMs: 0 };
+    const thread: Thread = { worker, isReady: false, running: undefined };
     this.#threads.add(thread);
     worker.on("message", (message: ThreadMessage) => {
-      if (message.kind === "ready") thread.isReady = true;
+      if (message.kind === "ready") this.#setReady(thread, true);
       else this.#finish(thread, message);
-      this.#dispatch();
     });
     worker.on("error", (error) => {
       this.#log.error({ error }, "pattern thread failed");
@@ -181,68 +185,40 @@ export class PatternThreadPool {
     });
   }
 
-  #start(thread: Thread, queuedJob: QueuedJob): void {
-    clearTimeout(queuedJob.timer);
-    queuedJob.timer = setTimeout(() => this.#endThread(thread, "match_timeout"), this.#options.maxJobMs);
-    thread.running = queuedJob;
-    thread.jobStartedAtMs = performance.now();
-    thread.worker.postMessage(queuedJob.job);
+  #setReady(thread: Thread, isReady: boolean): void {
+    thread.isReady = isReady;
+    this.#queue.maxActive = [...this.#threads].filter((each) => each.isReady).length;
   }
 
   #finish(thread: Thread, { answer, cpuTimeMs }: JobResult): void {
-    const queuedJob = thread.running;
-    if (queuedJob === undefined) return;
-    clearTimeout(queuedJob.timer);
+    const job = thread.running;
+    if (job === undefined) return;
+    clearTimeout(job.timer);
     thread.running = undefined;
-    this.#timeLimiter.charge(queuedJob.workspaceId, cpuTimeMs, performance.now());
-    this.#observe(queuedJob, "ok");
-    queuedJob.resolve(answer);
+    this.#timeLimiter.charge(job.workspaceId, cpuTimeMs, performance.now());
+    job.resolve(answer);
   }
 
   #endThread(thread: Thread, outcome: JobOutcome): void {
     if (!this.#threads.delete(thread)) return;
     void thread.worker.terminate();
-    const { running: queuedJob, jobStartedAtMs } = thread;
+    const job = thread.running;
     // A result that the thread has already sent still arrives. Without a running job, #finish ignores it.
     thread.running = undefined;
-    if (queuedJob !== undefined) {
+    if (job !== undefined) {
+      clearTimeout(job.timer);
       const now = performance.now();
-      this.#timeLimiter.charge(queuedJob.workspaceId, now - jobStartedAtMs, now);
-      this.#refuse(queuedJob, outcome);
+      this.#timeLimiter.charge(job.workspaceId, now - job.startedAtMs, now);
+      job.reject(new JobRefusal(outcome));
     }
-    this.#dispatch();
-  }
-
-  #timeOutInQueue(queuedJob: QueuedJob): void {
-    const queue = (this.#queues.get(queuedJob.workspaceId) ?? []).filter((each) => each !== queuedJob);
-    if (queue.length === 0) this.#queues.delete(queuedJob.workspaceId);
-    else this.#queues.set(queuedJob.workspaceId, queue);
-    this.#refuse(queuedJob, "wait_timeout");
-  }
-
-  #refuse(queuedJob: QueuedJob, outcome: JobOutcome): void {
-    clearTimeout(queuedJob.timer);
-    this.#observe(queuedJob, outcome);
-    const { job, workspaceId, reject } = queuedJob;
-    this.#log.warn({ workspace_id: workspaceId, result: outcome }, "pattern job refused");
-    // A check job times out if the owner's pattern is too slow to compile. Such a timeout is not an overload.
-    if (job.kind === "check" && outcome === "match_timeout") reject(slowToCompileError());
-    else reject(new ServiceError("resource_exhausted", "moderation_overloaded", OVERLOADED));
-  }
-
-  #observe({ job, enqueuedAtMs }: QueuedJob, outcome: JobOutcome): void {
-    // The metric's kind `check` includes matchAll jobs: they match an owner's test text.
-    const kind = job.kind === "match" ? "match" : "check";
-    this.#durations.observe({ kind, result: outcome }, (performance.now() - enqueuedAtMs) / 1_000);
+    this.#setReady(thread, false);
+    if (this.#queue.waiting.size > 0) this.#startMissingThreads();
   }
 
   async #close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#dispatchTimer);
     const threads = [...this.#threads];
-    const queued = [...this.#queues.values()].flat();
-    this.#queues.clear();
-    for (const each of queued) this.#refuse(each, "failed");
+    for (const queued of this.#queue.waiting.values()) for (const each of queued) each.refuse(new JobRefusal("failed"));
     for (const thread of threads) this.#endThread(thread, "failed");
     await Promise.all(threads.map(({ worker }) => worker.terminate()));
   }

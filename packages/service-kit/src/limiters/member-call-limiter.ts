@@ -1,6 +1,5 @@
-import pLimit from "p-limit";
 import { ServiceError } from "../errors.ts";
-import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 /**
  * How many calls with a small body one workspace may run at once in a process. A call with a large body may run in addition. The limit leaves
@@ -25,50 +24,30 @@ export type DeclaredBody = {
 
 /** Limits the admin calls of workspaces' members, so that one workspace cannot use up the memory or the database connections of a process. */
 export class MemberCallLimiter {
-  readonly #calls = new WorkspaceConcurrencyLimiter(MAX_SMALL_CALLS_PER_WORKSPACE);
-  readonly #workspaceUploads = new WorkspaceConcurrencyLimiter(1);
-  readonly #uploads = pLimit(MAX_UPLOADS);
-  readonly #maxUploadWaitMs: number;
+  readonly #calls = new FairQueue({ maxActiveOfWorkspace: MAX_SMALL_CALLS_PER_WORKSPACE });
+  readonly #uploads: FairQueue;
 
   constructor(maxUploadWaitMs = MAX_UPLOAD_WAIT_MS) {
-    this.#maxUploadWaitMs = maxUploadWaitMs;
+    this.#uploads = new FairQueue({
+      maxActive: MAX_UPLOADS,
+      maxActiveOfWorkspace: 1,
+      maxWaitMs: maxUploadWaitMs,
+      createTimeoutError: () =>
+        new ServiceError(
+          "resource_exhausted",
+          "too_many_documents",
+          "other documents are being uploaded: try again in a minute, or upload your documents one after the other",
+        ),
+    });
   }
 
   /**
    * Waits until a call's body may be read. The call then counts towards the limits until `ended` is aborted. If `ended` is aborted during the
-   * wait, rejects with its reason. Rejects with the code `too_many_documents` if a call with a large body has waited for too long. After a
-   * rejection, the call no longer delays other calls.
+   * wait, rejects with its reason. Rejects with the code `too_many_documents` if a call with a large body has waited for too long.
    */
-  enter(workspaceId: string, body: DeclaredBody, ended: AbortSignal): Promise<void> {
-    const admission = Promise.withResolvers<void>();
-    /** Resolves when the call no longer needs a place: it has ended or was refused. */
-    const departure = Promise.withResolvers<void>();
-    const leave = (reason: unknown) => {
-      clearTimeout(timer);
-      admission.reject(reason);
-      departure.resolve();
-    };
-    const isUpload = !isSmall(body);
-    const refuse = () => {
-      const message =
-        "other documents are being uploaded: try again in a minute, or upload your documents one after the other";
-      leave(new ServiceError("resource_exhausted", "too_many_documents", message));
-    };
-    const timer = isUpload ? setTimeout(refuse, this.#maxUploadWaitMs).unref() : undefined;
-    if (ended.aborted) leave(ended.reason);
-    else ended.addEventListener("abort", () => leave(ended.reason), { once: true });
-    const holdPlace = () => {
-      clearTimeout(timer);
-      admission.resolve();
-      return departure.promise;
-    };
-    // The race frees the workspace's place if the call leaves while it waits for one of the process's MAX_UPLOADS places.
-    const holdPlaces = () => Promise.race([this.#uploads(holdPlace), departure.promise]);
-    const finished = isUpload
-      ? this.#workspaceUploads.run(workspaceId, ended, holdPlaces)
-      : this.#calls.run(workspaceId, ended, holdPlace);
-    finished.catch(admission.reject);
-    return admission.promise;
+  async enter(workspaceId: string, body: DeclaredBody, ended: AbortSignal): Promise<void> {
+    const free = await (isSmall(body) ? this.#calls : this.#uploads).acquire(workspaceId, ended);
+    ended.addEventListener("abort", free, { once: true });
   }
 }
 

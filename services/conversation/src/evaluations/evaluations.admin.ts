@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { EvaluationAdminService, EvaluationCaseSchema, EvaluationRunSchema } from "@parley/rpc/conversation";
-import { type Database, notFound, ServiceError, WorkspaceConcurrencyLimiter } from "@parley/service-kit";
+import { type Database, FairQueue, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import { requireQuestion } from "../questions/index.ts";
 import {
@@ -23,7 +23,7 @@ export function createEvaluationAdmin(
   database: Database,
   questionSearch: CaseSearch,
 ): ServiceImpl<typeof EvaluationAdminService> {
-  const runLimiter = new WorkspaceConcurrencyLimiter(1);
+  const runLimiter = new FairQueue({ maxActiveOfWorkspace: 1 });
   return {
     async addCase(request) {
       const { workspaceId, document } = request;

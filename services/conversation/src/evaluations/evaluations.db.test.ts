@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { Code, type HandlerContext } from "@connectrpc/connect";
 import { EvaluationAdminService, RunEvaluationRequestSchema } from "@parley/rpc/conversation";
-import { WorkspaceConcurrencyLimiter } from "@parley/service-kit";
+import { FairQueue } from "@parley/service-kit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { addDocument } from "../testing/knowledge.ts";
@@ -189,7 +189,7 @@ test("a run that waited for another one leaves out the cases that were removed m
   await addCase(bot, "Prices?", "prices.txt");
   const gate = Promise.withResolvers<void>();
   const { counts, search } = createCountingSearch(() => gate.promise);
-  const limiterRun = vi.spyOn(WorkspaceConcurrencyLimiter.prototype, "run");
+  const limiterRun = vi.spyOn(FairQueue.prototype, "run");
   onTestFinished(() => limiterRun.mockRestore());
   const admin = createEvaluationAdmin(system.database, { ...search, requireSearchTimeLeft: () => undefined });
   const run = async () =>

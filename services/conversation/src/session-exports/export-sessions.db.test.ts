@@ -6,7 +6,7 @@ import {
   ExportSessionsRequestSchema,
   SessionAdminService,
 } from "@parley/rpc/conversation";
-import { NIL_UUID, WorkspaceConcurrencyLimiter } from "@parley/service-kit";
+import { FairQueue, NIL_UUID } from "@parley/service-kit";
 import { beforeAll, expect, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { ExportPacer } from "../sessions/index.ts";
@@ -162,7 +162,7 @@ test("a CSV export has one row per message, continues after any complete row, an
 /** Exports all sessions with calls whose time limit is 0. Returns the session ids of each call. */
 async function exportWithZeroTimeLimit({ workspaceId }: Bot): Promise<string[][]> {
   const { database } = system;
-  const ownerReadPool = { database, limiter: new WorkspaceConcurrencyLimiter(1), pacer: new ExportPacer() };
+  const ownerReadPool = { database, limiter: new FairQueue({ maxActiveOfWorkspace: 1 }), pacer: new ExportPacer() };
   const { signal } = new AbortController();
   const calls: string[][] = [];
   let next: string | undefined = "";
@@ -301,7 +301,7 @@ test("after a page without a match, an export reads the next page without a paus
     paced++;
     return run(statement);
   });
-  const ownerReadPool = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1), pacer };
+  const ownerReadPool = { database: system.database, limiter: new FairQueue({ maxActiveOfWorkspace: 1 }), pacer };
   const request = create(ExportSessionsRequestSchema, {
     workspaceId: bot.workspaceId,
     format: ExportFormat.NDJSON,

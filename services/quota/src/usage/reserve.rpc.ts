@@ -1,18 +1,12 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { RESERVE_STATUSES } from "@parley/rpc/outcomes";
 import type { ReserveRequest, ReserveResponseSchema } from "@parley/rpc/quota";
-import {
-  type Database,
-  invalidArgument,
-  isWorkspaceId,
-  notFound,
-  type WorkspaceConcurrencyLimiter,
-} from "@parley/service-kit";
+import { type Database, type FairQueue, invalidArgument, isWorkspaceId, notFound } from "@parley/service-kit";
 import { reserve } from "./reservations.store.ts";
 import { requireTurnId } from "./turn-id.ts";
 import type { ReservationCounter } from "./usage.metrics.ts";
 
-export type ReserveDeps = { database: Database; counter: ReservationCounter; limiter: WorkspaceConcurrencyLimiter };
+export type ReserveDeps = { database: Database; counter: ReservationCounter; limiter: FairQueue };
 
 const MAX_CLIENT_BYTES = 32;
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 const signal = new AbortController().signal;
 
 test("limits how many jobs of a workspace run concurrently, and starts queued jobs in order", async () => {
-  const limiter = new WorkspaceConcurrencyLimiter(2);
+  const limiter = new FairQueue({ maxActiveOfWorkspace: 2 });
   const release = Promise.withResolvers<void>();
   const started: string[] = [];
   const job = (workspaceId: string, name: string) =>
@@ -19,22 +19,22 @@ test("limits how many jobs of a workspace run concurrently, and starts queued jo
   expect(started).toEqual(["a1", "a2", "b1", "a3", "a4"]);
 });
 
-test("skips a waiting job whose caller has cancelled", async () => {
-  const limiter = new WorkspaceConcurrencyLimiter(1);
+test("rejects a waiting job as soon as its caller cancels", async () => {
+  const limiter = new FairQueue({ maxActiveOfWorkspace: 1 });
   const release = Promise.withResolvers<void>();
   const first = limiter.run("a", signal, () => release.promise);
   const caller = new AbortController();
   const cancelled = limiter.run("a", caller.signal, async () => "started");
   const next = limiter.run("a", signal, async () => "next");
   caller.abort(new Error("cancelled"));
+  await expect(cancelled).rejects.toThrow("cancelled");
   release.resolve();
   await first;
-  await expect(cancelled).rejects.toThrow("cancelled");
   expect(await next).toBe("next");
 });
 
 test("starts the next job after a failed one", async () => {
-  const limiter = new WorkspaceConcurrencyLimiter(1);
+  const limiter = new FairQueue({ maxActiveOfWorkspace: 1 });
   await expect(limiter.run("a", signal, () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
   expect(await limiter.run("a", signal, async () => "next")).toBe("next");
 });

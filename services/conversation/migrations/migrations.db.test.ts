@@ -9,9 +9,9 @@ import { storeErasure } from "../src/erasures/erasures.store.ts";
 import { insertCase, insertRun } from "../src/evaluations/evaluations.store.ts";
 import { insertKey } from "../src/keys/keys.store.ts";
 import { claimSource, readUnembedded, storeEmbeddings } from "../src/knowledge/embeddings.store.ts";
+import { claimLease } from "../src/leases/leases.store.ts";
 import { storeClosedMonths } from "../src/months/months.store.ts";
 import { pruneTurns } from "../src/months/prune.store.ts";
-import { claimTask } from "../src/reconciliation/task-leases.store.ts";
 import { APPEND_ONLY_TABLES } from "../src/role.ts";
 import { eraseSession } from "../src/sessions/erase-session.store.ts";
 import { renewEdge } from "../src/sweeping/edge-leases.store.ts";
@@ -81,7 +81,7 @@ async function fill() {
   const pruned = newTurn(bot);
   await runTurn(db.database, pruned, { month: "2024-03" });
   await pruneTurns(db.database, { workspaceId, month: "2024-03", limit: 10 });
-  await claimTask(db.database, { task: "t", holder: turn.edgeId, leaseSeconds: 60, everySeconds: 60 });
+  await claimLease(db.database, { task: "t", holder: turn.edgeId, leaseSeconds: 60 }, 60);
 }
 
 /** Stores invented vectors for the chunks of a source. This needs no pgvector. */

@@ -1,8 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { type RpcClient, RpcError } from "@parley/rpc";
 import type { Month, QuotaService } from "@parley/rpc/quota";
 import type { Database, Logger } from "@parley/service-kit";
-import { finishTask, type Progress, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { createTask, type Progress } from "../leases/index.ts";
 import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "../usage-audit/index.ts";
 import { findUnsettledReason, storeClosedMonths } from "./months.store.ts";
 
@@ -47,29 +46,28 @@ export function createCloseMonthsTask(
   { everySeconds, finalAfterDays, turnsPerRun = TURNS_PER_RUN }: CloseMonthsOptions,
 ): (signal: AbortSignal) => Promise<void> {
   const { database, quota, log } = deps;
-  const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
-  return (signal) =>
-    runIfDue(database, lease, signal, async (claimed) => {
-      const { months } = await quota.listMonths({}, QUOTA_CALL_OPTIONS);
-      await storeClosedMonths(
-        database,
-        months.filter(({ closedAt }) => closedAt !== ""),
-      );
-      const due = months.filter((month) => isDue(month, finalAfterDays)).map(({ month }) => month);
-      let comparison = resumeComparison(claimed.progress, due.sort());
-      let turns = 0;
-      for (let page = 0; comparison !== undefined; page++) {
-        signal.throwIfAborted();
-        if (page === PAGES_PER_RUN || turns >= turnsPerRun) return;
-        const { month } = comparison;
-        const { turns: turnsOfPage, next, refusal } = await comparePage(deps, comparison);
-        if (refusal !== undefined) log.warn({ month, reason: refusal }, "month cannot be closed yet");
-        turns += turnsOfPage;
-        comparison = next ?? startComparison(due.find((each) => each > month));
-        if (!(await saveProgress(database, lease, toProgress(comparison)))) return;
-      }
-      await finishTask(database, lease);
-    });
+  const options = { task: TASK, leaseSeconds: LEASE_SECONDS, everySeconds };
+  return createTask(database, options, async ({ signal, progress, saveProgress }) => {
+    const { months } = await quota.listMonths({}, QUOTA_CALL_OPTIONS);
+    await storeClosedMonths(
+      database,
+      months.filter(({ closedAt }) => closedAt !== ""),
+    );
+    const due = months.filter((month) => isDue(month, finalAfterDays)).map(({ month }) => month);
+    let comparison = resumeComparison(progress, due.sort());
+    let turns = 0;
+    for (let page = 0; comparison !== undefined; page++) {
+      signal.throwIfAborted();
+      if (page === PAGES_PER_RUN || turns >= turnsPerRun) return false;
+      const { month } = comparison;
+      const { turns: turnsOfPage, next, refusal } = await comparePage(deps, comparison);
+      if (refusal !== undefined) log.warn({ month, reason: refusal }, "month cannot be closed yet");
+      turns += turnsOfPage;
+      comparison = next ?? startComparison(due.find((each) => each > month));
+      await saveProgress(toProgress(comparison));
+    }
+    return true;
+  });
 }
 
 function isDue({ closedAt, endedSeconds }: Month, finalAfterDays: number): boolean {

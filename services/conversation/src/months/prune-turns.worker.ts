@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
 import type { Counter, Database, Logger } from "@parley/service-kit";
-import { finishTask, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { createTask } from "../leases/index.ts";
 import {
   deleteUncountedTurns,
   findMonthToPrune,
@@ -31,18 +30,12 @@ export type PruneTurnsDeps = {
  */
 export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal) => Promise<void> {
   const { database, retentionMonths, prunedRows, log } = deps;
-  const lease: TaskLease = {
-    task: TASK,
-    holder: randomUUID(),
-    leaseSeconds: LEASE_SECONDS,
-    everySeconds: EVERY_SECONDS,
-  };
-
-  const prune = async (signal: AbortSignal) => {
+  const options = { task: TASK, leaseSeconds: LEASE_SECONDS, everySeconds: EVERY_SECONDS };
+  const prune = createTask(database, options, async ({ signal, saveProgress }) => {
     for (let batch = 0; batch < BATCHES_PER_RUN; batch++) {
       signal.throwIfAborted();
       // Renews the lease.
-      if (!(await saveProgress(database, lease, {}))) return;
+      await saveProgress({});
       const month = await findMonthToPrune(database, retentionMonths);
       if (month === undefined) break;
       const workspaceId = await findWorkspaceToPrune(database, month);
@@ -57,9 +50,9 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
       await markMonthPruned(database, month);
       log.info({ month }, "turns of month pruned");
     }
-    await finishTask(database, lease);
-  };
+    return true;
+  });
   return async (signal) => {
-    if (retentionMonths > 0) await runIfDue(database, lease, signal, () => prune(signal));
+    if (retentionMonths > 0) await prune(signal);
   };
 }

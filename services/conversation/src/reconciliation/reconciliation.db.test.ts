@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { ReservationState } from "@parley/rpc/quota";
 import { expect, test } from "vitest";
+import { claimLease, finishTask } from "../leases/leases.store.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { createCallLogComparison } from "./call-log.service.ts";
 import type { ReconcileQuotaClient } from "./reconcile.service.ts";
 import { createCallLogPlan, createReconciliationTask, measureCallLog } from "./reconciliation.worker.ts";
 import { repair } from "./repair.service.ts";
-import { claimTask, finishTask, type TaskLease } from "./task-leases.store.ts";
 
 const system = useTestSystem();
 const signal = new AbortController().signal;
@@ -84,14 +84,15 @@ test("until the first successful comparison, the lag of the call log is the age 
 });
 
 test("a finished task cannot be claimed again within `everySeconds`, unless the clock was set back", async () => {
-  const newLease = (): TaskLease => ({ task: "rare", holder: randomUUID(), leaseSeconds: 120, everySeconds: 3_600 });
+  const newLease = () => ({ task: "rare", holder: randomUUID(), leaseSeconds: 120 });
+  const everySeconds = 3_600;
   const [first, second] = [newLease(), newLease()];
-  expect(await claimTask(system.database, first)).toBeDefined();
-  await finishTask(system.database, first);
-  expect(await claimTask(system.database, second)).toBeUndefined();
+  expect(await claimLease(system.database, first, everySeconds)).toBeDefined();
+  await finishTask(system.database, first, everySeconds);
+  for (const lease of [first, second]) expect(await claimLease(system.database, lease, everySeconds)).toBeUndefined();
   // A due_at much more than `everySeconds` in the future means that the database's clock was set back.
   await system.admin.query(
     "UPDATE conversation.task_leases SET due_at = now() + interval '2 hours' WHERE task = 'rare'",
   );
-  expect(await claimTask(system.database, second)).toBeDefined();
+  expect(await claimLease(system.database, second, everySeconds)).toBeDefined();
 });

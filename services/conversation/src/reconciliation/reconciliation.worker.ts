@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
+import { createTask, readTask, type TaskRun } from "../leases/index.ts";
 import {
   type Comparison,
   compareCountedTurns,
@@ -8,7 +8,6 @@ import {
   compareUnpaidReplies,
   type ReconcileDeps,
 } from "./reconcile.service.ts";
-import { finishTask, type Progress, readTask, runIfDue, saveProgress, type TaskLease } from "./task-leases.store.ts";
 import { readOldestDoneSeconds } from "./turns.store.ts";
 
 export type ReconciliationSettings = {
@@ -78,31 +77,25 @@ export function createReconciliationTask(
   { everySeconds, days, minAgeSeconds }: ReconciliationSettings,
   { task, walks }: ReconciliationPlan = USAGE_PLAN,
 ): (signal: AbortSignal) => Promise<void> {
-  const lease: TaskLease = { task, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
-
-  /** Returns false if the run must end, because another replica has taken over. */
-  async function runWalk(walk: Walk, progress: Progress, horizon: string, signal: AbortSignal): Promise<boolean> {
+  async function runWalk(walk: Walk, horizon: string, { progress, signal, saveProgress }: TaskRun): Promise<void> {
     const window = { workspaceId: "", since: latest(progress[walk.key] ?? "", horizon), minAgeSeconds };
     let token = "";
     for (let page = 0; page < walk.maxPages; page++) {
       signal.throwIfAborted();
       const { next, until } = await walk.compare(deps, window, token);
       progress[walk.key] = next === "" && walk.isRepeated ? "" : until;
-      if (!(await saveProgress(deps.database, lease, progress))) return false;
+      await saveProgress(progress);
       if (next === "") break;
       token = next;
     }
-    return true;
   }
 
-  return (signal) =>
-    runIfDue(deps.database, lease, signal, async ({ progress, now }) => {
-      const horizon = new Date(now.getTime() - days * 86_400_000).toISOString();
-      // `days` does not limit holds: a hold is compared however old it is.
-      for (const walk of walks)
-        if (!(await runWalk(walk, progress, walk.compare === compareHolds ? "" : horizon, signal))) return;
-      await finishTask(deps.database, lease);
-    });
+  return createTask(deps.database, { task, leaseSeconds: LEASE_SECONDS, everySeconds }, async (run) => {
+    const horizon = new Date(run.now.getTime() - days * 86_400_000).toISOString();
+    // `days` does not limit holds: a hold is compared however old it is.
+    for (const walk of walks) await runWalk(walk, walk.compare === compareHolds ? "" : horizon, run);
+    return true;
+  });
 }
 
 /** Returns the later of two times, RFC 3339 in UTC or empty for none. */

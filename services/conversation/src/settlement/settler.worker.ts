@@ -12,7 +12,7 @@ import {
   type Span,
 } from "@parley/service-kit";
 import { createSettleLagHistogram, registerOutboxGauges } from "../metrics.ts";
-import { QueueReadStart, ReaderLease } from "../reconciliation/index.ts";
+import { QueueReadStart, ReaderLease } from "../leases/index.ts";
 import type { Settlement } from "../turns/index.ts";
 import { deleteSettled, positionBefore, readOutbox, readOutboxMark } from "./outbox.store.ts";
 

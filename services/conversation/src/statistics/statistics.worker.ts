@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
-import { finishTask, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { createTask } from "../leases/index.ts";
 import { countBotRepliesByHour, deleteBotCountsBefore } from "./bot-usage.store.ts";
 import { countRepliesByHour, deleteCountsBefore } from "./statistics.store.ts";
 
@@ -48,35 +47,28 @@ export function createBotReplyCountTask(database: Database): (signal: AbortSigna
  */
 function createHourlyCountTask(
   database: Database,
-  options: HourlyCountOptions,
+  { task, keptDays, countByHour, deleteBefore }: HourlyCountOptions,
 ): (signal: AbortSignal) => Promise<void> {
-  const lease: TaskLease = {
-    task: options.task,
-    holder: randomUUID(),
-    leaseSeconds: LEASE_SECONDS,
-    everySeconds: EVERY_SECONDS,
-  };
-  return (signal) =>
-    runIfDue(database, lease, signal, async (claimed) => {
-      const nowMs = claimed.now.getTime();
-      const keptSinceMs = floorHour(nowMs - options.keptDays * 24 * HOUR_MS);
-      const endMs = floorHour(nowMs) + HOUR_MS;
-      const { counted_to: countedTo = "" } = claimed.progress;
-      // If the database's clock was set back, the stored time may be in the future.
-      const countedMs = Math.min(Date.parse(countedTo) || keptSinceMs, floorHour(nowMs));
-      let fromMs = Math.max(keptSinceMs, countedMs - REPEATED_HOURS * HOUR_MS);
-      while (fromMs < endMs) {
-        signal.throwIfAborted();
-        const toMs = Math.min(endMs, fromMs + HOURS_PER_STATEMENT * HOUR_MS);
-        await options.countByHour(database, new Date(fromMs), new Date(toMs));
-        fromMs = toMs;
-        // The current hour is not over, so the next run counts it again.
-        const counted_to = new Date(Math.min(toMs, floorHour(nowMs))).toISOString();
-        if (!(await saveProgress(database, lease, { counted_to }))) return;
-      }
-      await options.deleteBefore(database, new Date(keptSinceMs));
-      await finishTask(database, lease);
-    });
+  const options = { task, leaseSeconds: LEASE_SECONDS, everySeconds: EVERY_SECONDS };
+  return createTask(database, options, async ({ signal, progress, now, saveProgress }) => {
+    const nowMs = now.getTime();
+    const keptSinceMs = floorHour(nowMs - keptDays * 24 * HOUR_MS);
+    const endMs = floorHour(nowMs) + HOUR_MS;
+    const { counted_to: countedTo = "" } = progress;
+    // If the database's clock was set back, the stored time may be in the future.
+    const countedMs = Math.min(Date.parse(countedTo) || keptSinceMs, floorHour(nowMs));
+    let fromMs = Math.max(keptSinceMs, countedMs - REPEATED_HOURS * HOUR_MS);
+    while (fromMs < endMs) {
+      signal.throwIfAborted();
+      const toMs = Math.min(endMs, fromMs + HOURS_PER_STATEMENT * HOUR_MS);
+      await countByHour(database, new Date(fromMs), new Date(toMs));
+      fromMs = toMs;
+      // The current hour is not over, so the next run counts it again.
+      await saveProgress({ counted_to: new Date(Math.min(toMs, floorHour(nowMs))).toISOString() });
+    }
+    await deleteBefore(database, new Date(keptSinceMs));
+    return true;
+  });
 }
 
 function floorHour(ms: number): number {

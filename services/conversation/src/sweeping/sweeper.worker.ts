@@ -1,5 +1,5 @@
 import type { Database, Logger } from "@parley/service-kit";
-import { QueueReadStart, ReaderLease } from "../reconciliation/index.ts";
+import { QueueReadStart, ReaderLease } from "../leases/index.ts";
 import type { Settlement } from "../turns/index.ts";
 import { deleteOldEdgeRows } from "./edge-leases.store.ts";
 import { readClock, readSweepMark, sweep } from "./sweep.store.ts";

@@ -1,6 +1,6 @@
 import { createLogger, createRegistry } from "@parley/service-kit";
 import { expect, test } from "vitest";
-import { type Progress, readTask } from "../reconciliation/index.ts";
+import { type Progress, readTask } from "../leases/index.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newClosing, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn } from "../turns/close-turn.store.ts";

@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
-import { finishTask, readTask, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
+import { createTask, readTask } from "../leases/index.ts";
 import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "./usage-audit.service.ts";
 import {
   advanceUsageAudit,
@@ -38,26 +37,25 @@ export function createUsageAuditTask(
   { database, quota, log }: { database: Database; quota: AuditedQuota; log: Logger },
   { everySeconds, finalAfterDays, turnsPerRun = TURNS_PER_RUN, pagesPerRun = PAGES_PER_RUN }: UsageAuditTaskOptions,
 ): (signal: AbortSignal) => Promise<void> {
-  const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
-  return (signal) =>
-    runIfDue(database, lease, signal, async (claimed) => {
-      let progress: UsageAuditProgress = claimed.progress;
-      let turns = 0;
-      for (let page = 0; page < pagesPerRun && turns < turnsPerRun; page++) {
-        signal.throwIfAborted();
-        const { month, after } = findNextPage(progress, claimed.now);
-        const { workspaces, next } = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });
-        turns += workspaces.reduce((sum, { doneMessages }) => sum + doneMessages, 0);
-        for (const { id, differences } of workspaces)
-          if (differences.length > 0)
-            log.error({ workspace_id: id, month, differences: differences.slice(0, 10) }, "turns and usage differ");
-        const advanced = advanceUsageAudit(progress, { month, workspaces, next }, { now: claimed.now, finalAfterDays });
-        progress = advanced.progress;
-        if (!(await saveProgress(database, lease, { ...progress }))) return;
-        if (advanced.isComplete) break;
-      }
-      await finishTask(database, lease);
-    });
+  const options = { task: TASK, leaseSeconds: LEASE_SECONDS, everySeconds };
+  return createTask(database, options, async ({ signal, now, saveProgress, ...run }) => {
+    let progress: UsageAuditProgress = run.progress;
+    let turns = 0;
+    for (let page = 0; page < pagesPerRun && turns < turnsPerRun; page++) {
+      signal.throwIfAborted();
+      const { month, after } = findNextPage(progress, now);
+      const { workspaces, next } = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });
+      turns += workspaces.reduce((sum, { doneMessages }) => sum + doneMessages, 0);
+      for (const { id, differences } of workspaces)
+        if (differences.length > 0)
+          log.error({ workspace_id: id, month, differences: differences.slice(0, 10) }, "turns and usage differ");
+      const advanced = advanceUsageAudit(progress, { month, workspaces, next }, { now, finalAfterDays });
+      progress = advanced.progress;
+      await saveProgress({ ...progress });
+      if (advanced.isComplete) break;
+    }
+    return true;
+  });
 }
 
 /** Every replica reports the same value, whichever one audits. */

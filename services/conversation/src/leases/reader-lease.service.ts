@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
-import { holdLease, type Lease, releaseLease } from "./task-leases.store.ts";
+import { claimLease, type Lease, releaseLease } from "./leases.store.ts";
 
 /** How many times each replica tries to take or renew the lease within the lease's duration. */
 const WRITES_PER_LEASE = 3;
@@ -28,7 +28,7 @@ export class ReaderLease {
     if (nowMs - this.#writtenAtMs < this.#writeEveryMs) return this.#isHeld;
     // If the query fails, the lease counts as not held.
     this.#isHeld = false;
-    this.#isHeld = await holdLease(this.#database, this.#lease);
+    this.#isHeld = (await claimLease(this.#database, this.#lease, 0)) !== undefined;
     this.#writtenAtMs = nowMs;
     return this.#isHeld;
   }

@@ -78,6 +78,7 @@ export { type PreflightCheck, runPreflight } from "./preflight/run-preflight.ts"
 export { Lifecycle } from "./process/lifecycle.ts";
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./process/logger.ts";
 export { type PeriodicTask, pause, runPeriodically } from "./process/periodic.ts";
+export { backoffMs, withJitter, withRetry } from "./process/retry.ts";
 export { runService } from "./process/run.ts";
 export {
   ConfigError,

@@ -1,6 +1,6 @@
-import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "../process/logger.ts";
+import { withRetry } from "../process/retry.ts";
 import type { Environment } from "../settings/environment.ts";
 import { traceQueries } from "../tracing/queries.ts";
 import { withSpan } from "../tracing/tracer.ts";
@@ -161,16 +161,9 @@ export async function rollBack(connection: Connection, error?: unknown): Promise
 }
 
 /** Runs `read`, which must not write. If the server closes the connection, retries up to two times on another connection. */
-export async function readWithRetry<T>(read: () => Promise<T>): Promise<T> {
-  for (const delayMs of RETRY_DELAYS_MS) {
-    try {
-      return await read();
-    } catch (error) {
-      if (!isConnectionLost(error)) throw error;
-    }
-    await setTimeout(delayMs);
-  }
-  return read();
+export function readWithRetry<T>(read: () => Promise<T>): Promise<T> {
+  const delayMs = (attempts: number) => RETRY_DELAYS_MS[attempts - 1] ?? Number.NaN;
+  return withRetry(read, { canRetry: (error, attempts) => isConnectionLost(error) && delayMs(attempts) > 0, delayMs });
 }
 
 function isConnectionLost(error: unknown): boolean {

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "../process/logger.ts";
+import { withRetry } from "../process/retry.ts";
 import { type Queryable, sqlState } from "./database.ts";
 import { assertRoleIsOwn, buildMarkStatement, type RoleOwner } from "./role-owner.ts";
 
@@ -28,7 +28,11 @@ export async function prepareRole(
 ): Promise<void> {
   for (const check of listRoleChecks(client, role, scramVerifier !== undefined, timeouts, owner)) await check();
   if (scramVerifier !== undefined)
-    await retryRoleConflicts(() => defineRole(client, role, scramVerifier, timeouts, owner));
+    // Retries when a migration of another database changes the same role. Roles belong to the whole server, and no lock spans databases.
+    await withRetry(() => defineRole(client, role, scramVerifier, timeouts, owner), {
+      canRetry: (error, attempts) => attempts < ROLE_ATTEMPTS && isRoleConflict(error),
+      delayMs: () => Math.random() * MAX_ROLE_RETRY_DELAY_MS,
+    });
 }
 
 /**
@@ -273,19 +277,6 @@ export async function withRemedy(remedy: string, work: () => Promise<void>): Pro
 
 function isPermissionDenied(error: unknown): error is pg.DatabaseError {
   return sqlState(error) === "42501";
-}
-
-/** Retries when a migration of another database changes the same role. Roles belong to the whole server, and no lock spans databases. */
-async function retryRoleConflicts(work: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if (attempt === ROLE_ATTEMPTS || !isRoleConflict(error)) throw error;
-      await sleep(Math.random() * MAX_ROLE_RETRY_DELAY_MS);
-    }
-  }
 }
 
 /** Recognizes "tuple concurrently updated", "duplicate key" in the catalog, and "role already exists". */

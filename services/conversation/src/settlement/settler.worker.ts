@@ -2,6 +2,7 @@ import type { RpcClient } from "@parley/rpc";
 import { SETTLE_OUTCOMES } from "@parley/rpc/outcomes";
 import type { QuotaService, SettledTurn } from "@parley/rpc/quota";
 import {
+  backoffMs,
   currentTracer,
   type Database,
   failpoint,
@@ -10,9 +11,10 @@ import {
   pause,
   type Registry,
   type Span,
+  withJitter,
 } from "@parley/service-kit";
-import { createSettleLagHistogram, registerOutboxGauges } from "../metrics.ts";
 import { QueueReadStart, ReaderLease } from "../leases/index.ts";
+import { createSettleLagHistogram, registerOutboxGauges } from "../metrics.ts";
 import type { Settlement } from "../turns/index.ts";
 import { deleteSettled, positionBefore, readOutbox, readOutboxMark } from "./outbox.store.ts";
 
@@ -171,9 +173,7 @@ export class Settler {
 
   /** Waits until the next poll is due. Returns false if the settler was stopped. */
   #pause(): Promise<boolean> {
-    const backoffMs = Math.min(MAX_BACKOFF_MS, POLL_MS * 2 ** this.#failures);
-    const jitter = 0.75 + Math.random() / 2;
-    return pause(backoffMs * jitter, this.#stop.signal);
+    return pause(withJitter(backoffMs(this.#failures + 1, POLL_MS, MAX_BACKOFF_MS)), this.#stop.signal);
   }
 
   /** Sends turns to quota, deletes the settled ones from the outbox and returns them. Returns undefined if the call or the deletion fails. */

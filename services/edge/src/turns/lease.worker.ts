@@ -1,6 +1,6 @@
 import { type RpcClient, RpcError } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
-import type { Lifecycle, Logger } from "@parley/service-kit";
+import { backoffMs, type Lifecycle, type Logger, withJitter } from "@parley/service-kit";
 import type { ReachabilityCheck } from "./reachability-check.client.ts";
 import type { RunningTurns } from "./running-turns.ts";
 
@@ -42,7 +42,7 @@ export function keepLease(
   let leaseMs: number | undefined;
   /** The lease's end, or one lease duration after the last response of a service. */
   let connectedUntilMs = Number.NEGATIVE_INFINITY;
-  let retryDelayMs = FIRST_RETRY_DELAY_MS;
+  let failures = 0;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -57,20 +57,15 @@ export function keepLease(
       for (const { turnId } of closedTurns) runningTurns.get(turnId)?.cancel();
       leaseMs = leaseSeconds * 1_000;
       connectedUntilMs = startedAtMs + leaseMs;
-      retryDelayMs = FIRST_RETRY_DELAY_MS;
+      failures = 0;
       return leaseMs / RENEWALS_PER_LEASE;
     } catch (error) {
       if (leaseMs !== undefined) {
         log.warn({ error }, "lease renewal failed, retrying");
         void stayConnectedIfAnyServiceResponds(leaseMs, error);
       }
-      const delayMs = retryDelayMs * (0.75 + Math.random() / 2);
-      retryDelayMs = Math.min(
-        retryDelayMs * 2,
-        MAX_RETRY_DELAY_MS,
-        (leaseMs ?? MAX_RETRY_DELAY_MS) / RENEWALS_PER_LEASE,
-      );
-      return delayMs;
+      const maxDelayMs = Math.min(MAX_RETRY_DELAY_MS, (leaseMs ?? Number.POSITIVE_INFINITY) / RENEWALS_PER_LEASE);
+      return withJitter(backoffMs(++failures, FIRST_RETRY_DELAY_MS, maxDelayMs));
     }
   }
 

@@ -1,7 +1,7 @@
 import { type RpcClient, RpcError } from "@parley/rpc";
 import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
-import { type Lifecycle, type Logger, pause } from "@parley/service-kit";
+import { backoffMs, type Lifecycle, type Logger, pause } from "@parley/service-kit";
 
 const TIMEOUT_MS = 2_000;
 const RETRY_DELAY_MS = 250;
@@ -45,16 +45,14 @@ export class ReachabilityCheck {
   }
 
   async #waitFor(name: string, log: Logger, closingSignal: AbortSignal): Promise<void> {
-    let delayMs = RETRY_DELAY_MS;
-    while (!closingSignal.aborted) {
+    for (let attempts = 1; !closingSignal.aborted; attempts++) {
       try {
         await this.#calls.get(name)?.();
         return;
       } catch (error) {
         log.warn({ peer: name, error }, "call failed, edge not ready until the service accepts a call");
       }
-      await pause(delayMs, closingSignal);
-      delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS);
+      await pause(backoffMs(attempts, RETRY_DELAY_MS, MAX_RETRY_DELAY_MS), closingSignal);
     }
   }
 }

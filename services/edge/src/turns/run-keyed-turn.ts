@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError, status } from "@parley/rpc";
 import type { OpenTurnResponse } from "@parley/rpc/conversation";
+import { withRetry } from "@parley/service-kit";
 import type { KeyedReply } from "./keyed-reply.ts";
 import {
   completeTurn,
@@ -72,18 +72,15 @@ export async function runKeyedTurn(
 async function openWithRetry(deps: TurnDeps, turn: IdentifiedTurn, stopwatch: Stopwatch): Promise<OpenTurnResponse> {
   const retryUntilMs = performance.now() + OPEN_RETRY_MS;
   let unavailableError: RpcError | undefined;
-  for (;;) {
-    try {
-      return await openTurn(deps, turn, stopwatch);
-    } catch (error) {
-      const isUnavailable = error instanceof RpcError && error.status === status.UNAVAILABLE;
-      if (!isUnavailable || performance.now() >= retryUntilMs) {
-        // Even if this attempt was refused, an earlier attempt whose response was lost may have opened the turn.
-        handleOpenFailure(deps, turn, unavailableError ?? error, stopwatch);
-        throw error;
-      }
+  const canRetry = (error: unknown) => {
+    const isUnavailable = error instanceof RpcError && error.status === status.UNAVAILABLE;
+    if (isUnavailable && performance.now() < retryUntilMs) {
       unavailableError = error;
-      await sleep(OPEN_RETRY_DELAY_MS);
+      return true;
     }
-  }
+    // Even if this attempt was refused, an earlier attempt whose response was lost may have opened the turn.
+    handleOpenFailure(deps, turn, unavailableError ?? error, stopwatch);
+    return false;
+  };
+  return withRetry(() => openTurn(deps, turn, stopwatch), { canRetry, delayMs: () => OPEN_RETRY_DELAY_MS });
 }

@@ -3,7 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { isParleyError, type RpcClient, RpcError, status } from "@parley/rpc";
 import type { CloseTurnRequestSchema, CloseTurnResponse, ConversationService } from "@parley/rpc/conversation";
 import { OUTCOMES } from "@parley/rpc/outcomes";
-import type { Logger } from "@parley/service-kit";
+import { backoffMs, type Logger } from "@parley/service-kit";
 import pLimit from "p-limit";
 
 type CloseTurnInit = MessageInitShape<typeof CloseTurnRequestSchema>;
@@ -92,10 +92,9 @@ export function createTurnCloser(
 
   /** Sends a request until it is stored, rejected or given up, or the deadline has passed. */
   async function sendWithRetry(request: CloseTurnInit, deadlineMs: number): Promise<SendResult> {
-    let delayMs = FIRST_RETRY_DELAY_MS;
     let current = request;
     let permanentFailures = 0;
-    while (performance.now() < deadlineMs) {
+    for (let failures = 1; performance.now() < deadlineMs; failures++) {
       try {
         return { stored: await send(current), isFinal: true };
       } catch (error) {
@@ -113,8 +112,7 @@ export function createTurnCloser(
           current = reduced;
         }
         log.warn({ turn_id: request.turnId, error }, "turn close failed, retrying");
-        await pause(delayMs, true);
-        delayMs = Math.min(delayMs * 2, MAX_RETRY_DELAY_MS);
+        await pause(backoffMs(failures, FIRST_RETRY_DELAY_MS, MAX_RETRY_DELAY_MS), true);
       }
     }
     return { stored: undefined, isFinal: false };

@@ -1,3 +1,4 @@
+import { backoffMs } from "@parley/service-kit";
 import type { RetryPolicy } from "../settings/index.ts";
 import type { ProviderFailure } from "./failure.ts";
 
@@ -13,10 +14,10 @@ export function computeRetryDelayMs(
   random: number,
 ): number | undefined {
   if (!failure.isRetryable || attempts >= policy.maxAttempts) return undefined;
-  const backoffMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempts - 1));
+  const delayMs = backoffMs(attempts, policy.baseDelayMs, policy.maxDelayMs);
   const { retryAfterMs } = failure;
-  if (retryAfterMs === undefined) return backoffMs * (0.5 + random / 2);
-  return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + backoffMs * random;
+  if (retryAfterMs === undefined) return delayMs * (0.5 + random / 2);
+  return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + delayMs * random;
 }
 
 /** The only date format that RFC 9110 lets servers send. Date.parse accepts other texts too: it reads "-1" and "wait 60" as past dates. */

@@ -1,5 +1,5 @@
 import type { ReservationStateName } from "@parley/rpc/outcomes";
-import { type Database, sqlState } from "@parley/service-kit";
+import { type Database, sqlState, withRetry } from "@parley/service-kit";
 import { TODAY, UNPAID_LIMIT } from "../unpaid/index.ts";
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, MAX_ATTEMPTS } from "./settlements.store.ts";
 
@@ -107,18 +107,17 @@ async function reserveWithRetry(
   signal: AbortSignal | undefined,
 ): Promise<ReserveRow | undefined> {
   let conflicts = 0;
-  for (;;) {
-    try {
-      const { rows } = await database.query<ReserveRow>({ name: "reserve", text: RESERVE, values });
-      return rows[0];
-    } catch (error) {
-      const state = sqlState(error);
-      // A concurrent call reserved or settled the same turn. This call wrote nothing, so a retry reads the stored state.
-      const isConflict = state === UNIQUE_VIOLATION || state === DEADLOCK_DETECTED;
-      if (state === LOCK_NOT_AVAILABLE) signal?.throwIfAborted();
-      else if (!isConflict || ++conflicts === MAX_ATTEMPTS) throw error;
+  const canRetry = (error: unknown) => {
+    const state = sqlState(error);
+    if (state === LOCK_NOT_AVAILABLE) {
+      signal?.throwIfAborted();
+      return true;
     }
-  }
+    // A concurrent call reserved or settled the same turn. This call wrote nothing, so a retry reads the stored state.
+    return (state === UNIQUE_VIOLATION || state === DEADLOCK_DETECTED) && ++conflicts < MAX_ATTEMPTS;
+  };
+  const run = () => database.query<ReserveRow>({ name: "reserve", text: RESERVE, values });
+  return (await withRetry(run, { canRetry })).rows[0];
 }
 
 async function findRefusal(database: Database, values: unknown[]): Promise<Refusal | undefined> {

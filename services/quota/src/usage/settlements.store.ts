@@ -1,5 +1,5 @@
 import type { SettleOutcomeName } from "@parley/rpc/outcomes";
-import { type Database, type Queryable, sqlState, transaction } from "@parley/service-kit";
+import { type Database, type Queryable, sqlState, transaction, withRetry } from "@parley/service-kit";
 import { LOCK_PAST_MONTHS } from "./closed-months.store.ts";
 
 export type Settlement = {
@@ -223,14 +223,10 @@ async function settleBatch(database: Queryable, batch: readonly Settlement[]): P
   return rows;
 }
 
-async function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (sqlState(error) !== DEADLOCK_DETECTED || attempt === MAX_ATTEMPTS) throw error;
-    }
-  }
+function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
+  return withRetry(work, {
+    canRetry: (error, attempts) => sqlState(error) === DEADLOCK_DETECTED && attempts < MAX_ATTEMPTS,
+  });
 }
 
 /** Orders by workspace, and keeps only the first settlement of each turn. */

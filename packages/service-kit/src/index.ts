@@ -34,6 +34,7 @@ export type { Knex, Migration } from "./database/migrate.ts";
 export { createPoolMetrics, type ObservePool } from "./database/pool-metrics.ts";
 export { createReadinessProbe } from "./database/readiness.ts";
 export { logMissingRoleTimeouts } from "./database/service-role.ts";
+export { defineStatement } from "./database/statement.ts";
 export { workspaceTransaction } from "./database/workspace-transaction.ts";
 export { decodeText, UnknownCharsetError } from "./decode-text.ts";
 export { EgressError, type EgressErrorCode } from "./egress/error.ts";

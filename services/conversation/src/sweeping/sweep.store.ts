@@ -1,4 +1,4 @@
-import { type Database, MAX_GENERATION_MS } from "@parley/service-kit";
+import { type Database, defineStatement, MAX_GENERATION_MS } from "@parley/service-kit";
 import {
   type ClosedTurn,
   LONGEST_TRANSACTION_SECONDS,
@@ -10,21 +10,31 @@ import {
 /** Longer than any turn can run: a generation, and a minute to open and close the turn. */
 const MAX_TURN_SECONDS = MAX_GENERATION_MS / 1_000 + 60;
 
-// `closed` finds its turns by their ids instead of their status, for the reason given at CLOSE_TURN in close-turn.store.ts. Because of its
+export type SweepOptions = {
+  leaseSeconds: number;
+  databaseRespondedAt: string;
+  graceSeconds: number;
+  limit: number;
+  openedSince?: string | undefined;
+};
+
+// `closed` finds its turns by their ids instead of their status, for the reason given at closeTurnSql in close-turn.store.ts. Because of its
 // ORDER BY, `lapsed` reads the index turns_streaming_opened within the bounds on opened_at, even while PostgreSQL's statistics say that no turn is
 // streaming.
-const SWEEP = `
+const sweepStatement = defineStatement<SweepOptions & { maxTurnSeconds: number }>(
+  "sweep",
+  `
   WITH lapsed AS (
     SELECT t.workspace_id, t.turn_id
     FROM conversation.turns t
     WHERE t.status = 'streaming'
-      AND t.opened_at < now() - make_interval(secs => $1)
-      AND (t.opened_at < now() - make_interval(secs => $2)
+      AND t.opened_at < now() - make_interval(secs => :leaseSeconds)
+      AND (t.opened_at < now() - make_interval(secs => :maxTurnSeconds)
            OR NOT EXISTS (SELECT FROM conversation.edges e WHERE e.edge_id = t.edge_id AND e.expires_at > now()))
-      AND $3::timestamptz > now() - make_interval(secs => $4)
-      AND t.opened_at >= $6::timestamptz
+      AND :databaseRespondedAt::timestamptz > now() - make_interval(secs => :graceSeconds)
+      AND t.opened_at >= :openedSince::timestamptz
     ORDER BY t.opened_at
-    LIMIT $5
+    LIMIT :limit
     FOR UPDATE OF t SKIP LOCKED
   ), closed AS (
     UPDATE conversation.turns t SET status = 'interrupted', closed_at = now()
@@ -32,7 +42,8 @@ const SWEEP = `
     WHERE t.workspace_id = lapsed.workspace_id AND t.turn_id = lapsed.turn_id AND t.closed_at IS NULL
     RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
   ), ${RECORD_CLOSED_TURNS}, ${RECORD_CLOSED_TURNS_FOR_EDGE}
-  ${SELECT_CLOSED_TURNS}`;
+  ${SELECT_CLOSED_TURNS}`,
+);
 
 /**
  * Closes up to `limit` turns as interrupted: turns that are older than `leaseSeconds` and whose edge has no current lease, and turns that are
@@ -40,28 +51,10 @@ const SWEEP = `
  * `graceSeconds` ago, the sweep does nothing, because edges may have been unable to renew their leases. Turns that were opened before
  * `openedSince` are not read.
  */
-export async function sweep(
-  database: Database,
-  {
-    leaseSeconds,
-    databaseRespondedAt,
-    graceSeconds,
-    limit,
-    openedSince = "-infinity",
-  }: {
-    leaseSeconds: number;
-    databaseRespondedAt: string;
-    graceSeconds: number;
-    limit: number;
-    openedSince?: string | undefined;
-  },
-): Promise<ClosedTurn[]> {
-  const { rows } = await database.query<ClosedTurn>({
-    name: "sweep",
-    text: SWEEP,
-    values: [leaseSeconds, MAX_TURN_SECONDS, databaseRespondedAt, graceSeconds, limit, openedSince],
-  });
-  return rows;
+export async function sweep(database: Database, options: SweepOptions): Promise<ClosedTurn[]> {
+  const openedSince = options.openedSince ?? "-infinity";
+  const statement = sweepStatement({ ...options, openedSince, maxTurnSeconds: MAX_TURN_SECONDS });
+  return (await database.query<ClosedTurn>(statement)).rows;
 }
 
 const READ_SWEEP_MARK = `

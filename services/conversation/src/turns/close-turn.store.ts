@@ -5,7 +5,7 @@ import {
   type TurnStatus,
   toSettleOutcomeSql,
 } from "@parley/rpc/outcomes";
-import type { Database } from "@parley/service-kit";
+import { type Database, defineStatement } from "@parley/service-kit";
 import { countRefusalSql, isRefusal, maxStoredRefusals, roomSql } from "./refusal-counts.store.ts";
 import type { ToolUse } from "./tool-use.ts";
 
@@ -97,79 +97,73 @@ export const SELECT_CLOSED_TURNS = `
 
 // A turn is streaming if and only if closed_at is null. The statement must not filter by status: PostgreSQL would then often choose the index of
 // streaming turns, and read all streaming turns of the workspace.
-const closeTurnSql = ({ before = "", from = "", content = "$4::text", after = "" } = {}) => `
+const closeTurnSql = ({ before = "", from = "", content = ":content::text", after = "" } = {}) => `
   WITH ${before} closed AS (
     UPDATE conversation.turns t
-    SET status = $3, model = coalesce(nullif($5, ''), t.model), tokens_in = $6, tokens_out = $7, latency_ms = $8,
-        first_token_ms = $9, error_code = $10, month = to_date($11, 'YYYY-MM'), phases = $12, blocked_reason = $14,
-        ending = $16::jsonb, reconnects = nullif($17::integer, 0), finish_detail = nullif($18, ''), unpaid_day = $19::date,
+    SET status = :outcome, model = coalesce(nullif(:model, ''), t.model), tokens_in = :tokensIn, tokens_out = :tokensOut, latency_ms = :latencyMs,
+        first_token_ms = :firstTokenMs, error_code = :errorCode, month = to_date(:month, 'YYYY-MM'), phases = :phases, blocked_reason = :blockedReason,
+        ending = :ending::jsonb, reconnects = nullif(:reconnects::integer, 0), finish_detail = nullif(:finishDetail, ''), unpaid_day = :unpaidDay::date,
         closed_at = now()
     ${from}
-    WHERE t.workspace_id = $1 AND t.turn_id = $2 AND t.closed_at IS NULL
-      AND ($15::bigint IS NULL OR clock_timestamp() <= to_timestamp($15 / 1e6))
-    RETURNING t.*, ${content} AS content, $13::jsonb AS tools_called
+    WHERE t.workspace_id = :workspaceId AND t.turn_id = :turnId AND t.closed_at IS NULL
+      AND (:deadlineMicroseconds::bigint IS NULL OR clock_timestamp() <= to_timestamp(:deadlineMicroseconds / 1e6))
+    RETURNING t.*, ${content} AS content, :toolsCalled::jsonb AS tools_called
   ), ${RECORD_CLOSED_TURNS} ${after}
   ${SELECT_CLOSED_TURNS}`;
 
-const CLOSE_TURN = closeTurnSql();
+type CloseValues = Omit<Closing, "phases" | "toolsCalled" | "quota"> & {
+  phases: string;
+  toolsCalled: string;
+  ending: string | undefined;
+  maxRefusals: number;
+};
 
-const REFUSAL = { workspace: "$1", outcome: "$3", max: "$20::integer" };
+const closeStatement = defineStatement<CloseValues>("close_turn", closeTurnSql());
+
+const REFUSAL = { workspace: ":workspaceId", outcome: ":outcome", max: ":maxRefusals::integer" };
 
 // Above the limit of refusals, the statement empties the texts of the turn, and the other texts of its session if the session began above the
 // limit. It locks the session before the turn, as an erasure does.
-const CLOSE_REFUSED_TURN = closeTurnSql({
-  before: `${roomSql(REFUSAL)}, locked AS MATERIALIZED (
+const closeRefusedStatement = defineStatement<CloseValues>(
+  "close_refused_turn",
+  closeTurnSql({
+    before: `${roomSql(REFUSAL)}, locked AS MATERIALIZED (
     SELECT s.session_id
     FROM room, conversation.turns t JOIN conversation.sessions s ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id
-    WHERE NOT room.keeps_texts AND t.workspace_id = $1 AND t.turn_id = $2 AND t.closed_at IS NULL
+    WHERE NOT room.keeps_texts AND t.workspace_id = :workspaceId AND t.turn_id = :turnId AND t.closed_at IS NULL
     FOR NO KEY UPDATE OF s
   ),`,
-  from: "FROM room LEFT JOIN locked ON true",
-  content: "CASE WHEN room.keeps_texts THEN $4::text ELSE '' END",
-  after: `, ${countRefusalSql(REFUSAL, "closed")}, emptied_message AS (
+    from: "FROM room LEFT JOIN locked ON true",
+    content: "CASE WHEN room.keeps_texts THEN :content::text ELSE '' END",
+    after: `, ${countRefusalSql(REFUSAL, "closed")}, emptied_message AS (
     UPDATE conversation.messages m SET content = ''
     FROM closed c, room
-    WHERE NOT room.keeps_texts AND m.workspace_id = $1 AND m.session_id = c.session_id AND m.message_id = c.message_id - 1
+    WHERE NOT room.keeps_texts AND m.workspace_id = :workspaceId AND m.session_id = c.session_id AND m.message_id = c.message_id - 1
   ), emptied_session AS (
     UPDATE conversation.sessions s SET visitor_metadata = '{}', referrer = '', user_agent = ''
     FROM closed c, room
-    WHERE NOT room.keeps_texts AND s.workspace_id = $1 AND s.session_id = c.session_id AND (
+    WHERE NOT room.keeps_texts AND s.workspace_id = :workspaceId AND s.session_id = c.session_id AND (
       SELECT m.content = '' OR m.message_id = c.message_id - 1
       FROM conversation.messages m
-      WHERE m.workspace_id = $1 AND m.session_id = c.session_id ORDER BY m.message_id LIMIT 1
+      WHERE m.workspace_id = :workspaceId AND m.session_id = c.session_id ORDER BY m.message_id LIMIT 1
     )
   )`,
-});
+  }),
+);
 
 /** Closes a streaming turn. Returns undefined if the turn is closed already or was never opened, or if the deadline has passed. */
 export async function closeTurn(database: Database, closing: Closing): Promise<ClosedTurn | undefined> {
-  const refused = isRefusal(closing.outcome, closing.content);
-  const { rows } = await database.query<ClosedTurn>({
-    name: refused ? "close_refused_turn" : "close_turn",
-    text: refused ? CLOSE_REFUSED_TURN : CLOSE_TURN,
-    values: [
-      closing.workspaceId,
-      closing.turnId,
-      closing.outcome,
-      closing.content,
-      closing.model,
-      closing.tokensIn,
-      closing.tokensOut,
-      closing.latencyMs,
-      closing.firstTokenMs,
-      closing.errorCode,
-      closing.month,
-      JSON.stringify(closing.phases),
-      JSON.stringify(closing.toolsCalled),
-      closing.blockedReason,
-      closing.deadlineMicroseconds,
-      closing.quota === undefined ? undefined : JSON.stringify({ quota: closing.quota }),
-      closing.reconnects,
-      closing.finishDetail,
-      closing.unpaidDay,
-      ...(refused ? [maxStoredRefusals(closing.outcome)] : []),
-    ],
-  });
+  const { outcome, content, phases, toolsCalled, quota } = closing;
+  const close = isRefusal(outcome, content) ? closeRefusedStatement : closeStatement;
+  const { rows } = await database.query<ClosedTurn>(
+    close({
+      ...closing,
+      phases: JSON.stringify(phases),
+      toolsCalled: JSON.stringify(toolsCalled),
+      ending: quota && JSON.stringify({ quota }),
+      maxRefusals: maxStoredRefusals(outcome),
+    }),
+  );
   return rows[0];
 }
 

@@ -1,6 +1,6 @@
 import type { Verdict } from "@parley/bot-rules/moderation";
 import { isQuestion } from "@parley/bot-rules/small-talk";
-import { type Database, invalidArgument, sqlState } from "@parley/service-kit";
+import { type Database, defineStatement, invalidArgument, sqlState } from "@parley/service-kit";
 import { visitorHashSql } from "../sessions/index.ts";
 import { HISTORY_CHARACTERS } from "./budget.ts";
 import { historySql } from "./history.store.ts";
@@ -44,7 +44,7 @@ export const MAX_RUNNING_KEYED_TURNS = 2;
 const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "databaseTimeMicroseconds"`;
 
 /**
- * SQL condition in OPEN_TURN's update: the turn's visitor id replaces another one. A session without an id becomes the visitor's, and a turn
+ * SQL condition in openTurnSql's update: the turn's visitor id replaces another one. A session without an id becomes the visitor's, and a turn
  * without an id keeps the session's.
  */
 const REPLACES_VISITOR = "(excluded.visitor_id <> '' AND s.visitor_id <> '' AND excluded.visitor_id <> s.visitor_id)";
@@ -52,10 +52,10 @@ const REPLACES_VISITOR = "(excluded.visitor_id <> '' AND s.visitor_id <> '' AND 
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
 // - The upsert locks the session's row. The clock is read after that, so that within a session a higher message id has a later time.
-// - The first reply of a session has the id $18. Each later one has the last reply's id plus $19.
+// - The first reply of a session has the id :firstReplyId. Each later one has the last reply's id plus :replyIdStep.
 // - If the visitor's id changes from one to another, the new visitor's prompts begin here, and session_visitors gets the replaced id.
 //   In the playground, the id is a member's, and the members share the session's history.
-// - grounded is NULL if the message asks nothing ($22), because a reply to a greeting needs no knowledge.
+// - grounded is NULL if the message asks nothing (:isQuestion), because a reply to a greeting needs no knowledge.
 // - `keep` returns the SQL of a text that the visitor sent, given its parameter.
 const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => parameter } = {}) => `
   WITH ${before} session AS (
@@ -63,18 +63,18 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
       workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
       last_message_id, message_count
     )
-    SELECT $1, $3::uuid, $4::uuid, $6, $7, coalesce(nullif(${keep("$8")}, ''), '{}')::jsonb, ${keep("$9")}, ${keep("$10")}, started.at, started.at, $18::bigint, 2
+    SELECT :workspaceId, :sessionId::uuid, :botId::uuid, :source, :visitorId, coalesce(nullif(${keep(":visitorMetadata")}, ''), '{}')::jsonb, ${keep(":referrer")}, ${keep(":userAgent")}, started.at, started.at, :firstReplyId::bigint, 2
     FROM (SELECT clock_timestamp() AS at) started
-    WHERE NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.turn_id = $2)
-      AND NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.session_id = $3 AND t.key_hash = $20::bytea)
-      AND ($20::bytea IS NULL OR (
+    WHERE NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = :workspaceId AND t.turn_id = :turnId)
+      AND NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = :workspaceId AND t.session_id = :sessionId AND t.key_hash = :keyHash::bytea)
+      AND (:keyHash::bytea IS NULL OR (
         SELECT count(*) FROM conversation.turns t
-        WHERE t.workspace_id = $1 AND t.session_id = $3 AND t.status = 'streaming' AND t.key_hash IS NOT NULL
+        WHERE t.workspace_id = :workspaceId AND t.session_id = :sessionId AND t.status = 'streaming' AND t.key_hash IS NOT NULL
       ) < ${MAX_RUNNING_KEYED_TURNS})
     ON CONFLICT (workspace_id, session_id) DO UPDATE
       SET visitor_id = coalesce(nullif(excluded.visitor_id, ''), s.visitor_id),
           visitor_metadata = CASE
-            WHEN ${keep("$8")} <> '' OR (${REPLACES_VISITOR} AND s.source = 'widget') THEN excluded.visitor_metadata
+            WHEN ${keep(":visitorMetadata")} <> '' OR (${REPLACES_VISITOR} AND s.source = 'widget') THEN excluded.visitor_metadata
             ELSE s.visitor_metadata
           END,
           message_count = s.message_count + 2,
@@ -83,58 +83,72 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
             SELECT reply.id,
                    CASE WHEN ${REPLACES_VISITOR} THEN reply.id - 1 ELSE s.visitor_since END,
                    CASE WHEN ${REPLACES_VISITOR} THEN ${visitorHashSql("s.visitor_id")} ELSE s.replaced_visitor END
-            FROM (SELECT s.last_message_id + $19::integer AS id) reply
+            FROM (SELECT s.last_message_id + :replyIdStep::integer AS id) reply
           )
       WHERE s.bot_id = excluded.bot_id AND s.source = excluded.source AND s.deleted_at IS NULL AND s.erased_at IS NULL
     RETURNING s.last_message_id, s.visitor_since, s.replaced_visitor
   ), opened AS (
-    SELECT last_message_id - 1 AS user_message_id, CASE WHEN $6 = 'widget' THEN visitor_since END AS history_start,
+    SELECT last_message_id - 1 AS user_message_id, CASE WHEN :source = 'widget' THEN visitor_since END AS history_start,
            replaced_visitor, visitor_since = last_message_id - 1 AS replaces_visitor, clock_timestamp() AS at
     FROM session
   ), replaced AS (
     INSERT INTO conversation.session_visitors (workspace_id, session_id, visitor_hash, replaced_at)
-    SELECT $1, $3, replaced_visitor, at FROM opened WHERE replaces_visitor
+    SELECT :workspaceId, :sessionId, replaced_visitor, at FROM opened WHERE replaces_visitor
     ON CONFLICT (workspace_id, session_id, visitor_hash) DO UPDATE SET replaced_at = excluded.replaced_at
   ), turn AS (
     INSERT INTO conversation.turns (
       workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, asked_model, model, blocked_reason, opened_at, closed_at,
       key_hash, request_hash, grounded, history_start
     )
-    SELECT $1, $2, $3, user_message_id + 1, $4, $5, $13, $12, $12, $14, at, CASE WHEN $13 = 'streaming' THEN NULL ELSE at END,
-           $20::bytea, $21::bytea, CASE WHEN $22::boolean THEN cardinality($16::bigint[]) > 0 END, history_start
+    SELECT :workspaceId, :turnId, :sessionId, user_message_id + 1, :botId, :edgeId, :status, :model, :model, :blockedReason, at, CASE WHEN :status = 'streaming' THEN NULL ELSE at END,
+           :keyHash::bytea, :requestHash::bytea, CASE WHEN :isQuestion::boolean THEN cardinality(:chunkIds::bigint[]) > 0 END, history_start
     FROM opened
   ), message AS (
     INSERT INTO conversation.messages (
       workspace_id, session_id, message_id, turn_id, role, content, model, status, rag_chunks_used, created_at
     )
-    SELECT $1, $3, user_message_id, $2, 'user', ${keep("$11")}, '', 'done', '{}'::bigint[], at FROM opened
+    SELECT :workspaceId, :sessionId, user_message_id, :turnId, 'user', ${keep(":message")}, '', 'done', '{}'::bigint[], at FROM opened
     UNION ALL
-    SELECT $1, $3, user_message_id + 1, $2, 'assistant', $15, $12, $13, $16::bigint[], at FROM opened
+    SELECT :workspaceId, :sessionId, user_message_id + 1, :turnId, 'assistant', :reply, :model, :status, :chunkIds::bigint[], at FROM opened
   ) ${after}
   SELECT opened.user_message_id + 1 AS "messageId", history.exchanges, ${DATABASE_TIME}
   FROM opened
   LEFT JOIN LATERAL (
     ${historySql({
-      workspace: "$1",
-      session: "$3",
+      workspace: ":workspaceId",
+      session: ":sessionId",
       messageId: "opened.user_message_id",
       start: "opened.history_start",
       closedBefore: "opened.at",
-      maxCharacters: "$17",
+      maxCharacters: ":historyCharacters",
     })}
   ) history
-    ON $13 = 'streaming'`;
+    ON :status = 'streaming'`;
 
-const OPEN_TURN = openTurnSql();
+type OpenValues = Omit<NewTurn, "blocked"> & {
+  status: "streaming" | "blocked";
+  blockedReason: string | undefined;
+  reply: string;
+  historyCharacters: number;
+  firstReplyId: bigint;
+  replyIdStep: number;
+  isQuestion: boolean;
+  maxRefusals: number;
+};
 
-const REFUSAL = { workspace: "$1", outcome: "$13", max: "$23::integer" };
+const openStatement = defineStatement<OpenValues>("open_turn", openTurnSql());
+
+const REFUSAL = { workspace: ":workspaceId", outcome: ":status", max: ":maxRefusals::integer" };
 
 // Above the limit of refusals, the statement stores no text of the visitor. It stores the fallback, which a repeated call must return.
-const OPEN_BLOCKED_TURN = openTurnSql({
-  before: `${roomSql(REFUSAL)},`,
-  after: `, ${countRefusalSql(REFUSAL, "opened")}`,
-  keep: (parameter) => `CASE WHEN (SELECT keeps_texts FROM room) THEN ${parameter}::text ELSE '' END`,
-});
+const openBlockedStatement = defineStatement<OpenValues>(
+  "open_blocked_turn",
+  openTurnSql({
+    before: `${roomSql(REFUSAL)},`,
+    after: `, ${countRefusalSql(REFUSAL, "opened")}`,
+    keep: (parameter) => `CASE WHEN (SELECT keeps_texts FROM room) THEN ${parameter}::text ELSE '' END`,
+  }),
+);
 
 const UNIQUE_VIOLATION = "23505";
 const MESSAGE_ID_INDEX = "turns_message_id";
@@ -158,35 +172,20 @@ export async function openTurn(
   const { blocked } = turn;
   const { start, step } = chooseId();
   try {
-    const { rows } = await database.query<OpenedRow>({
-      name: blocked ? "open_blocked_turn" : "open_turn",
-      text: blocked ? OPEN_BLOCKED_TURN : OPEN_TURN,
-      values: [
-        turn.workspaceId,
-        turn.turnId,
-        turn.sessionId,
-        turn.botId,
-        turn.edgeId,
-        turn.source,
-        turn.visitorId,
-        turn.visitorMetadata,
-        turn.referrer,
-        turn.userAgent,
-        turn.message,
-        turn.model,
-        blocked ? "blocked" : "streaming",
-        blocked?.reason,
-        blocked?.fallback ?? "",
-        turn.chunkIds,
-        HISTORY_CHARACTERS,
-        start,
-        step,
-        turn.keyHash,
-        turn.requestHash,
-        isQuestion(turn.message),
-        ...(blocked ? [maxStoredRefusals("blocked")] : []),
-      ],
-    });
+    const open = blocked ? openBlockedStatement : openStatement;
+    const { rows } = await database.query<OpenedRow>(
+      open({
+        ...turn,
+        status: blocked ? "blocked" : "streaming",
+        blockedReason: blocked?.reason,
+        reply: blocked?.fallback ?? "",
+        historyCharacters: HISTORY_CHARACTERS,
+        firstReplyId: start,
+        replyIdStep: step,
+        isQuestion: isQuestion(turn.message),
+        maxRefusals: maxStoredRefusals("blocked"),
+      }),
+    );
     const row = rows[0];
     if (row === undefined) return undefined;
     const { messageId, databaseTimeMicroseconds } = row;

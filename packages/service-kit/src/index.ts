@@ -71,7 +71,7 @@ export {
   startAtZero,
 } from "./ops/metrics.ts";
 export { startOpsServer } from "./ops/ops-server.ts";
-export { formatPosition, isUtcTime, type PagePosition, parsePosition } from "./page-position.ts";
+export { createPageTokens, cutPage, isUtcTime, type TurnPosition, turnPageTokens } from "./pages.ts";
 export { assertCertificatesAreUsable } from "./preflight/certificates.ts";
 export { describeFileError } from "./preflight/collect.ts";
 export { describeNetworkError } from "./preflight/network-error.ts";

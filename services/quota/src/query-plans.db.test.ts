@@ -116,7 +116,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     (database) =>
       selectAllEntries(database, "quota", {
         since: new Date(Date.now() - 86_400_000).toISOString(),
-        before: { changedAt: new Date(Date.now() - 60_000).toISOString(), entryId: "1000000" },
+        before: { position: new Date(Date.now() - 60_000).toISOString(), entryId: "1000000" },
         limit: 50,
       }),
   ],

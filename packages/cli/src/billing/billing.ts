@@ -1,6 +1,7 @@
 import { TurnAdminService } from "@parley/rpc/conversation";
 import type { CallSum } from "@parley/rpc/llm";
 import { CallLogAdminService } from "@parley/rpc/llm";
+import { readPages } from "@parley/rpc/pages";
 import type { WorkspaceUsage } from "@parley/rpc/quota";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import type { CallAdmin } from "../admin/call.ts";
@@ -57,17 +58,17 @@ export async function runBilling(
 ): Promise<BillingRun> {
   const workspaces: Bill[] = [];
   let billedMonth = month;
-  for (let pageToken = ""; ; ) {
-    const page = await callAdmin(WorkspaceAdminService, (quota) =>
+  const pages = readPages((pageToken) =>
+    callAdmin(WorkspaceAdminService, (quota) =>
       quota.listUsage({ month: billedMonth, pageSize: PAGE_SIZE, pageToken }),
-    );
+    ),
+  );
+  for await (const page of pages) {
     // Keeps the month of the first page if the month changes during the run.
     billedMonth = page.month;
     const bills = await createBills(callAdmin, billedMonth, page.workspaces);
     workspaces.push(...(sort === "growth" ? await addWeeks(callAdmin, bills) : bills));
-    pageToken = page.nextPageToken;
-    if (pageToken === "") break;
-    progress(workspaces.length);
+    if (page.nextPageToken !== "") progress(workspaces.length);
   }
   return { month: billedMonth, workspaces: sortBills(workspaces, sort).slice(0, limit), totals: sumBills(workspaces) };
 }

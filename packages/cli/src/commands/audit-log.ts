@@ -2,6 +2,7 @@ import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { type AuditLogEntry, AuditLogEntrySchema } from "@parley/rpc/access";
 import { AuditLogAdminService as ConversationAuditLog } from "@parley/rpc/conversation";
 import { AuditLogAdminService as LlmAuditLog } from "@parley/rpc/llm";
+import { readPages } from "@parley/rpc/pages";
 import { AuditLogAdminService as QuotaAuditLog, WorkspaceAdminService } from "@parley/rpc/quota";
 import type { CallAdmin } from "../admin/call.ts";
 import type { Context } from "../context.ts";
@@ -116,12 +117,8 @@ function whoMade({ method, member, target }: AuditLogEntry): string {
 /** Lists up to `limit` entries, newest first. */
 async function list(listPage: ListPage, limit: number): Promise<AuditLogEntry[]> {
   const entries: AuditLogEntry[] = [];
-  for (let pageToken = ""; entries.length < limit; ) {
-    const pageSize = Math.min(limit - entries.length, MAX_PAGE_SIZE);
-    const page = await listPage({ pageSize, pageToken });
-    entries.push(...page.entries);
-    pageToken = page.nextPageToken;
-    if (pageToken === "") break;
-  }
-  return entries;
+  const pageSize = Math.min(limit, MAX_PAGE_SIZE);
+  for await (const page of readPages((pageToken) => listPage({ pageSize, pageToken })))
+    if (entries.push(...page.entries) >= limit) break;
+  return entries.slice(0, limit);
 }

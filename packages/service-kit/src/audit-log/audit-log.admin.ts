@@ -2,7 +2,7 @@ import type { Counter } from "prom-client";
 import { type Database, sqlState } from "../database/database.ts";
 import { invalidArgument, ServiceError } from "../errors.ts";
 import { isWorkspaceId } from "../ids.ts";
-import { isUtcTime } from "../page-position.ts";
+import { createPageTokens, cutPage, isUtcTime } from "../pages.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
 import { describeError, type Logger } from "../process/logger.ts";
 import { runPeriodically } from "../process/periodic.ts";
@@ -10,7 +10,6 @@ import type { Reload } from "../settings/secrets.ts";
 import {
   type AuditLogEntry,
   deleteExpiredEntries,
-  type EntryPosition,
   insertEntry,
   insertReload,
   type SchemaWithAuditLog,
@@ -21,8 +20,9 @@ import {
 
 const DEFAULT_PAGE_SIZE = 50;
 const MAX_PAGE_SIZE = 500;
-/** A page token of ListAuditLogEntries is the entry_id of the previous page's last entry. */
-const ENTRY_ID = /^\d{1,18}$/;
+const isEntryId = (text: string) => /^\d{1,18}$/.test(text);
+const pageTokens = createPageTokens({ entryId: isEntryId });
+const pageTokensOfAll = createPageTokens({ position: isUtcTime, entryId: isEntryId });
 const DELETE_INTERVAL_MS = 60 * 60_000;
 
 type PageRequest = { pageSize: number; pageToken: string };
@@ -82,41 +82,27 @@ export function openAuditLog(
     },
     async listAuditLogEntries({ workspaceId, pageSize, pageToken }) {
       requirePageSize(pageSize);
-      if (pageToken !== "" && !ENTRY_ID.test(pageToken)) throw invalidArgument("page_token is invalid");
+      const before = pageTokens.parse(pageToken)?.entryId;
       if (workspaceId !== "" && !isWorkspaceId(workspaceId)) return { entries: [], nextPageToken: "" };
-      const limit = pageSize || DEFAULT_PAGE_SIZE;
-      const rows = await selectEntries(database, schema, { workspaceId, before: pageToken || undefined, limit });
-      return { entries: rows.map(toListed), nextPageToken: rows.length === limit ? (rows.at(-1)?.entryId ?? "") : "" };
+      const size = pageSize || DEFAULT_PAGE_SIZE;
+      const rows = await selectEntries(database, schema, { workspaceId, before, limit: size + 1 });
+      const { page, last } = cutPage(rows, size);
+      return { entries: page.map(toListed), nextPageToken: pageTokens.format(last) };
     },
     async listAllAuditLogEntries({ since, pageSize, pageToken }) {
       requirePageSize(pageSize);
       if (since !== "" && !isUtcTime(since)) throw invalidArgument("since must be an RFC 3339 time in UTC");
-      const limit = pageSize || DEFAULT_PAGE_SIZE;
-      const rows = await selectAllEntries(database, schema, {
-        since: since || undefined,
-        before: parsePosition(pageToken),
-        limit,
-      });
-      const last = rows.length === limit ? rows.at(-1) : undefined;
-      return {
-        entries: rows.map(toListed),
-        nextPageToken: last === undefined ? "" : `${last.position} ${last.entryId}`,
-      };
+      const size = pageSize || DEFAULT_PAGE_SIZE;
+      const before = pageTokensOfAll.parse(pageToken);
+      const rows = await selectAllEntries(database, schema, { since: since || undefined, before, limit: size + 1 });
+      const { page, last } = cutPage(rows, size);
+      return { entries: page.map(toListed), nextPageToken: pageTokensOfAll.format(last) };
     },
   };
 }
 
 function requirePageSize(pageSize: number): void {
   if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
-}
-
-/** Parses a page token of ListAllAuditLogEntries. */
-function parsePosition(token: string): EntryPosition | undefined {
-  if (token === "") return undefined;
-  const [changedAt = "", entryId = "", ...rest] = token.split(" ");
-  if (!isUtcTime(changedAt) || !ENTRY_ID.test(entryId) || rest.length > 0)
-    throw invalidArgument("page_token is invalid");
-  return { changedAt, entryId };
 }
 
 function toListed({ workspaceId, changedAt, member, method, target, changedFields }: StoredEntry): ListedEntry {

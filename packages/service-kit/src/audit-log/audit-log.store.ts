@@ -47,22 +47,22 @@ export async function insertReload(database: Queryable, schema: SchemaWithAuditL
   );
 }
 
-/** The position of an entry in the list of all workspaces' entries. `changedAt` is RFC 3339 in UTC with microseconds. */
-export type EntryPosition = { changedAt: string; entryId: string };
+/** The position of an entry in the list of all workspaces' entries. `position` is `changed_at`, RFC 3339 in UTC with microseconds. */
+export type EntryPosition = { position: string; entryId: string };
 
 /** Lists the entries of all workspaces since a time (by default of the last 24 hours), newest first. `before` is the position of the previous page's last entry. */
 export async function selectAllEntries(
   database: Database,
   schema: SchemaWithAuditLog,
   { since, before, limit }: { since: string | undefined; before: EntryPosition | undefined; limit: number },
-): Promise<(StoredEntry & { position: string })[]> {
-  const { rows } = await database.query<StoredEntry & { position: string }>(
+): Promise<(StoredEntry & EntryPosition)[]> {
+  const { rows } = await database.query<StoredEntry & EntryPosition>(
     `SELECT workspace_id AS "workspaceId", entry_id::text AS "entryId", changed_at AS "changedAt", member, method, target,
             changed_fields AS "changedFields", to_char(changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS position
      FROM ${schema}.audit_log
      WHERE changed_at >= coalesce($1::timestamptz, now() - interval '1 day') AND ($2::timestamptz IS NULL OR (changed_at, entry_id) < ($2::timestamptz, $3::bigint))
      ORDER BY changed_at DESC, entry_id DESC LIMIT $4`,
-    [since ?? null, before?.changedAt ?? null, before?.entryId ?? null, limit],
+    [since ?? null, before?.position ?? null, before?.entryId ?? null, limit],
   );
   return rows;
 }

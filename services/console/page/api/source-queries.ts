@@ -1,3 +1,4 @@
+import { readPages } from "@parley/rpc/pages";
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { knowledge } from "./clients.ts";
 
@@ -25,12 +26,9 @@ export const sourceNamesQuery = (workspaceId: string, botSlug: string) =>
     queryKey: [...sourcesKey(workspaceId, botSlug), "names"],
     queryFn: async () => {
       const names: string[] = [];
-      let pageToken = "";
-      do {
-        const page = await knowledge.listSources({ workspaceId, botSlug, pageSize: NAMES_PER_PAGE, pageToken });
-        names.push(...page.sources.map(({ name }) => name));
-        pageToken = page.nextPageToken;
-      } while (pageToken !== "");
+      const readPage = (pageToken: string) =>
+        knowledge.listSources({ workspaceId, botSlug, pageSize: NAMES_PER_PAGE, pageToken });
+      for await (const { sources } of readPages(readPage)) names.push(...sources.map(({ name }) => name));
       return names;
     },
     enabled: botSlug !== "",

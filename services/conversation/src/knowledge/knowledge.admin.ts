@@ -5,6 +5,8 @@ import type { RpcClient } from "@parley/rpc";
 import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
 import type { QuotaService } from "@parley/rpc/quota";
 import {
+  createPageTokens,
+  cutPage,
   type Database,
   type Egress,
   invalidArgument,
@@ -52,7 +54,7 @@ const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 const SOURCE_PAGES = { defaultSize: 100, maxSize: 500 };
 const PASSAGE_PAGES = { defaultSize: 50, maxSize: 200 };
 /** A page token of GetSource is the position of the previous page's last passage. */
-const POSITION = /^\d{1,9}$/;
+const passagePageTokens = createPageTokens({ position: (text) => /^\d{1,9}$/.test(text) });
 
 export type KnowledgeDeps = {
   database: Database;
@@ -109,36 +111,36 @@ export function createKnowledgeAdmin({
     },
     async listSources(request) {
       const { workspaceId, query, pageToken } = request;
-      const limit = requirePageSize(request.pageSize, SOURCE_PAGES);
+      const size = requirePageSize(request.pageSize, SOURCE_PAGES);
       if ([query, pageToken].some((each) => isLongerThan(each, MAX_NAME_CHARACTERS) || each.includes("\0")))
         throw invalidArgument(`query must have at most ${MAX_NAME_CHARACTERS} characters, and page_token be valid`);
       const botId = await requireBotId(database, request);
       const { status } = embeddings;
       const bot = { workspaceId, botId };
-      const found = await listSources(database, bot, { query, after: pageToken || undefined, limit: limit + 1 });
-      const sources = found.slice(0, limit);
+      const found = await listSources(database, bot, { query, after: pageToken || undefined, limit: size + 1 });
+      const { page, last } = cutPage(found, size);
       const usage = await readKnowledgeUsage(database, request.workspaceId);
       // The list does not depend on the quota service.
       const limits = await readLimits(request.workspaceId).catch(() => ({}));
       return {
-        sources: sources.map((source) => toMessage(source, status)),
+        sources: page.map((source) => toMessage(source, status)),
         embeddings: status,
         usage: { ...usage, characters: BigInt(usage.characters), ...limits },
-        nextPageToken: found.length > limit ? (sources.at(-1)?.name ?? "") : "",
+        nextPageToken: last?.name ?? "",
         matches: await countSources(database, bot, query),
       };
     },
     async getSource(request) {
-      const limit = requirePageSize(request.pageSize, PASSAGE_PAGES);
-      const after = parsePassageToken(request.pageToken);
+      const size = requirePageSize(request.pageSize, PASSAGE_PAGES);
+      const after = Number(passagePageTokens.parse(request.pageToken)?.position ?? 0);
       const source = requireFound(await findSource(database, await requireSourceRef(request)));
       const { workspaceId } = request;
-      const found = await listPassages(database, { workspaceId, id: source.id }, { after, limit: limit + 1 });
-      const passages = found.slice(0, limit);
+      const found = await listPassages(database, { workspaceId, id: source.id }, { after, limit: size + 1 });
+      const { page, last } = cutPage(found, size);
       return {
         source: toMessage(source, embeddings.status),
-        passages: passages.map(({ heading, text }) => ({ heading, text })),
-        nextPageToken: found.length > limit ? String(passages.at(-1)?.position) : "",
+        passages: page.map(({ heading, text }) => ({ heading, text })),
+        nextPageToken: passagePageTokens.format(last),
       };
     },
     async getSourceText(request) {
@@ -174,12 +176,6 @@ function requireFound<T>(source: T | undefined): T {
 function requirePageSize(pageSize: number, { defaultSize, maxSize }: typeof SOURCE_PAGES): number {
   if (pageSize < 0 || pageSize > maxSize) throw invalidArgument(`page_size must be from 0 to ${maxSize}`);
   return pageSize || defaultSize;
-}
-
-/** Returns the position after which the page begins. Positions begin at 1. */
-function parsePassageToken(token: string): number {
-  if (token !== "" && !POSITION.test(token)) throw invalidArgument("page_token is invalid");
-  return Number(token);
 }
 
 /** Other formats are edited with the program that wrote them. */

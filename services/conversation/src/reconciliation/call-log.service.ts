@@ -1,6 +1,6 @@
 import type { RpcClient } from "@parley/rpc";
 import type { LlmService } from "@parley/rpc/llm";
-import { formatPosition, parsePosition } from "@parley/service-kit";
+import { cutPage, turnPageTokens } from "@parley/service-kit";
 import type { Comparison } from "./reconcile.service.ts";
 import { listDoneTurns } from "./turns.store.ts";
 
@@ -13,19 +13,17 @@ const LLM_CALL_OPTIONS = { timeoutMs: 10_000, waitForReady: true };
  */
 export function createCallLogComparison(llm: Pick<RpcClient<typeof LlmService>, "fillCallLog">): Comparison {
   return async ({ database }, window, token) => {
-    const { turns, until } = await listDoneTurns(database, window, {
-      position: parsePosition(token),
-      limit: PAGE_SIZE,
-    });
-    if (turns.length > 0) {
-      const turnsToSend = turns.map(({ isInOutbox: _, isMonthClosed: __, ...turn }) => turn);
+    const position = turnPageTokens.parse(token);
+    const { turns, until } = await listDoneTurns(database, window, { position, limit: PAGE_SIZE + 1 });
+    const { page, last } = cutPage(turns, PAGE_SIZE);
+    if (page.length > 0) {
+      const turnsToSend = page.map(({ isInOutbox: _, isMonthClosed: __, ...turn }) => turn);
       await llm.fillCallLog({ turns: turnsToSend }, LLM_CALL_OPTIONS);
     }
-    const last = turns.length === PAGE_SIZE ? turns.at(-1) : undefined;
     return {
       repairs: [],
-      checked: turns.length,
-      next: last ? formatPosition({ ...last, at: last.closedAt }) : "",
+      checked: page.length,
+      next: turnPageTokens.format(last && { ...last, at: last.closedAt }),
       until: last?.closedAt ?? until,
     };
   };

@@ -1,7 +1,7 @@
 import type { RpcClient } from "@parley/rpc";
 import { SETTLE_OUTCOMES } from "@parley/rpc/outcomes";
 import { type QuotaService, type Reservation, ReservationState, SettleOutcome } from "@parley/rpc/quota";
-import { type Database, formatPosition, parsePosition } from "@parley/service-kit";
+import { cutPage, type Database, turnPageTokens } from "@parley/service-kit";
 import type { NotifySettler } from "../turns/index.ts";
 import {
   enqueueSettlements,
@@ -66,13 +66,12 @@ const ADJUSTMENT_REASON = "reconciled";
  * months, because quota may have pruned them.
  */
 export const compareDoneTurns: Comparison = async (deps, window, token) => {
-  const { turns, until } = await listDoneTurns(deps.database, window, {
-    position: parsePosition(token),
-    limit: PAGE_SIZE,
-  });
+  const position = turnPageTokens.parse(token);
+  const { turns, until } = await listDoneTurns(deps.database, window, { position, limit: PAGE_SIZE + 1 });
+  const { page, last } = cutPage(turns, PAGE_SIZE);
   const states = await readReservationStates(
     deps,
-    turns.filter((turn) => !turn.isInOutbox && !turn.isMonthClosed),
+    page.filter((turn) => !turn.isInOutbox && !turn.isMonthClosed),
   );
   const uncounted = states.filter(({ state }) => state !== ReservationState.DONE);
   const isVoid = ({ state }: { state: ReservationState }) => state === ReservationState.VOID;
@@ -84,11 +83,10 @@ export const compareDoneTurns: Comparison = async (deps, window, token) => {
     )),
     ...(await adjust(deps, "reply_not_counted", uncounted.filter(isVoid))),
   ];
-  const last = turns.length === PAGE_SIZE ? turns.at(-1) : undefined;
   return {
     repairs,
-    checked: turns.length,
-    next: last ? formatPosition({ ...last, at: last.closedAt }) : "",
+    checked: page.length,
+    next: turnPageTokens.format(last && { ...last, at: last.closedAt }),
     until: last?.closedAt ?? until,
   };
 };

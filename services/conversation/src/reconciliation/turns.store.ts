@@ -1,5 +1,5 @@
 import { type TurnStatus, toSettleOutcomeSql } from "@parley/rpc/outcomes";
-import { type Database, NIL_UUID, type PagePosition } from "@parley/service-kit";
+import { type Database, NIL_UUID, type TurnPosition } from "@parley/service-kit";
 import type { Settlement } from "../turns/index.ts";
 
 export type TurnKey = { workspaceId: string; turnId: string };
@@ -52,7 +52,7 @@ const FIRST_KEY = { workspaceId: "", turnId: NIL_UUID };
 export async function listDoneTurns(
   database: Database,
   { workspaceId, since, minAgeSeconds }: TurnWindow,
-  { position, limit }: { position: PagePosition | undefined; limit: number },
+  { position, limit }: { position: TurnPosition | undefined; limit: number },
 ): Promise<{ turns: DoneTurn[]; until: string }> {
   const { rows: ends } = await database.query<{ until: string }>(
     `SELECT to_char((now() - make_interval(secs => $1)) AT TIME ZONE 'UTC', ${RFC3339}) AS until`,

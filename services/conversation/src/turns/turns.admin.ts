@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { TurnAdminService, TurnRecordSchema } from "@parley/rpc/conversation";
-import { invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { createPageTokens, cutPage, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
 import { readPassages } from "../knowledge/index.ts";
 import { findSession, type OwnerReadPool, sessionNotFound } from "../sessions/index.ts";
 import { compareWeeksOfWorkspaces, listUsageByBot, readStatistics } from "../statistics/index.ts";
@@ -9,6 +9,9 @@ import { findTurnRecord, findTurnRecordById, listTurnRecords, type TurnRecord } 
 
 const DEFAULT_PAGE_SIZE = 30;
 const MAX_PAGE_SIZE = 100;
+const pageTokens = createPageTokens({
+  messageId: (text) => /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)),
+});
 
 export function createTurnAdmin({
   database,
@@ -36,15 +39,15 @@ export function createTurnAdmin({
     async listTurns({ workspaceId, sessionId, pageSize, pageToken }, { signal }) {
       if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)
         throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
-      const limit = pageSize || DEFAULT_PAGE_SIZE;
-      const afterMessageId = parsePageToken(pageToken);
+      const size = pageSize || DEFAULT_PAGE_SIZE;
+      const afterMessageId = Number(pageTokens.parse(pageToken)?.messageId ?? 0);
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
       if (!couldExist) throw sessionNotFound();
       return limiter.run(workspaceId, signal, async () => {
         const session = await findSession(database, workspaceId, sessionId);
         if (session === undefined) throw sessionNotFound();
-        const found = await listTurnRecords(database, { workspaceId, sessionId }, { afterMessageId, limit: limit + 1 });
-        const page = found.slice(0, limit);
+        const found = await listTurnRecords(database, { workspaceId, sessionId }, { afterMessageId, limit: size + 1 });
+        const { page, last } = cutPage(found, size);
         const chunkIds = new Set(page.flatMap(({ knowledge }) => knowledge.map(({ chunkId }) => chunkId)));
         const passages = await readPassages(database, workspaceId, [...chunkIds]);
         return {
@@ -58,18 +61,11 @@ export function createTurnAdmin({
             turn: toProto(turn),
           })),
           passages: passages.map(({ id, text }) => ({ chunkId: BigInt(id), text })),
-          nextPageToken: found.length > limit ? String(page.at(-1)?.messageId) : "",
+          nextPageToken: pageTokens.format(last),
         };
       });
     },
   };
-}
-
-/** Returns the id of the last reply of the previous page; 0 for the first page. */
-function parsePageToken(token: string): number {
-  const messageId = /^\d{0,16}$/.test(token) ? Number(token) : Number.NaN;
-  if (!Number.isSafeInteger(messageId)) throw invalidArgument("page_token is invalid");
-  return messageId;
 }
 
 function toProto(turn: TurnRecord): MessageInitShape<typeof TurnRecordSchema> {

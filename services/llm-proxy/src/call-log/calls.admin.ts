@@ -1,13 +1,25 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { CallLogAdminService, CallSchema } from "@parley/rpc/llm";
-import { type Database, invalidArgument, isUuid, isWorkspaceId, parseMonth } from "@parley/service-kit";
-import { type CallCursor, type CallRow, listCalls, listCallsOfMonth } from "./calls.store.ts";
+import {
+  createPageTokens,
+  cutPage,
+  type Database,
+  invalidArgument,
+  isUuid,
+  isWorkspaceId,
+  parseMonth,
+} from "@parley/service-kit";
+import { type CallRow, listCalls, listCallsOfMonth } from "./calls.store.ts";
 import { sumCalls } from "./sum-calls.store.ts";
 
 const DEFAULT_PAGE_SIZE = 100;
 const MAX_PAGE_SIZE = 1_000;
 const MAX_SUMMED_WORKSPACES = 1_000;
+const pageTokens = createPageTokens({
+  createdAtMicroseconds: (text) => /^\d{16}$/.test(text),
+  callId: isUuid,
+});
 
 /** Returns the service that lists and sums the rows of the call log. `wallClock`, in ms since 1970, must be the clock that dates the rows. */
 export function createCallLogAdmin(
@@ -26,15 +38,13 @@ export function createCallLogAdmin(
       requireWorkspaceId(workspaceId);
       if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)
         throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
-      const limit = pageSize || DEFAULT_PAGE_SIZE;
-      const before = parsePageToken(pageToken);
+      const size = pageSize || DEFAULT_PAGE_SIZE;
+      const before = pageTokens.parse(pageToken);
       if (!isWorkspaceId(workspaceId)) return { calls: [] };
-      const rows = await listCallsOfMonth(database, workspaceId, parseMonth(month) ?? currentMonth(), {
-        before,
-        limit,
-      });
-      const last = rows.length === limit ? rows.at(-1) : undefined;
-      return { calls: rows.map(toMessage), nextPageToken: last === undefined ? "" : toPageToken(last) };
+      const listedMonth = parseMonth(month) ?? currentMonth();
+      const rows = await listCallsOfMonth(database, workspaceId, listedMonth, { before, limit: size + 1 });
+      const { page, last } = cutPage(rows, size);
+      return { calls: page.map(toMessage), nextPageToken: pageTokens.format(last) };
     },
     async sumCalls({ month, workspaceId, workspaceIds }) {
       const requestedIds = workspaceId === "" ? [...new Set(workspaceIds)] : [workspaceId];
@@ -60,17 +70,6 @@ export function createCallLogAdmin(
 /** Throws if the id is missing. A malformed id is not an error: no workspace has this id, so there are no calls. */
 function requireWorkspaceId(workspaceId: string): void {
   if (workspaceId === "") throw invalidArgument("workspace_id is missing");
-}
-
-function toPageToken({ createdAtMicroseconds, callId }: CallCursor): string {
-  return `${createdAtMicroseconds}.${callId}`;
-}
-
-function parsePageToken(token: string): CallCursor | undefined {
-  if (token === "") return undefined;
-  const [, time, callId = ""] = /^(\d{16})\.(.*)$/.exec(token) ?? [];
-  if (!isUuid(callId)) throw invalidArgument("page_token is invalid");
-  return { createdAtMicroseconds: Number(time), callId };
 }
 
 function toMessage(row: CallRow): MessageInitShape<typeof CallSchema> {

@@ -191,7 +191,7 @@ export async function listCalls(database: Database, workspaceId: string, turnId:
 }
 
 /** Has microseconds since 1970, because a Date has only milliseconds. */
-export type CallCursor = { createdAtMicroseconds: number; callId: string };
+export type CallCursor = { createdAtMicroseconds: string; callId: string };
 
 /**
  * Returns SQL for the start of a UTC month, given as an SQL expression for "YYYY-MM". The result does not depend on the database's time
@@ -206,7 +206,7 @@ export function monthEndSql(month: string): string {
 }
 
 const LIST_MONTH = `
-  SELECT ${SELECTED}, (extract(epoch FROM created_at) * 1000000)::bigint AS "createdAtMicroseconds"
+  SELECT ${SELECTED}, (extract(epoch FROM created_at) * 1000000)::bigint::text AS "createdAtMicroseconds"
   FROM llm.calls
   WHERE workspace_id = $1 AND created_at >= ${monthStartSql("$2")} AND created_at < ${monthEndSql("$2")}
     AND (created_at, call_id) < (coalesce('epoch'::timestamptz + $3 * interval '1 microsecond', 'infinity'), $4::uuid)

@@ -1,14 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { RESERVATION_STATES, reservationStateFromProto } from "@parley/rpc/outcomes";
 import type { ListReservationsRequest, ListReservationsResponseSchema } from "@parley/rpc/quota";
-import {
-  type Database,
-  formatPosition,
-  invalidArgument,
-  isUtcTime,
-  isWorkspaceId,
-  parsePosition,
-} from "@parley/service-kit";
+import { cutPage, type Database, invalidArgument, isUtcTime, isWorkspaceId, turnPageTokens } from "@parley/service-kit";
 import { listReservations } from "./reservations.store.ts";
 
 const DEFAULT_PAGE_SIZE = 500;
@@ -26,15 +19,15 @@ export async function handleListReservations(
   if (minAgeSeconds < 0 || minAgeSeconds > MAX_MIN_AGE_SECONDS)
     throw invalidArgument(`min_age_seconds must be from 0 to ${MAX_MIN_AGE_SECONDS}`);
   if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
-  const position = parsePosition(request.pageToken);
+  const position = turnPageTokens.parse(request.pageToken);
   if (workspaceId !== "" && !isWorkspaceId(workspaceId)) return { listedUntil: since };
-  const limit = pageSize || DEFAULT_PAGE_SIZE;
+  const size = pageSize || DEFAULT_PAGE_SIZE;
   const window = { state, workspaceId, since, minAgeSeconds };
-  const { reservations, until } = await listReservations(database, window, { position, limit });
-  const last = reservations.length === limit ? reservations.at(-1) : undefined;
+  const { reservations, until } = await listReservations(database, window, { position, limit: size + 1 });
+  const { page, last } = cutPage(reservations, size);
   return {
-    reservations: reservations.map((each) => ({ ...each, state: RESERVATION_STATES[each.state] })),
-    nextPageToken: last === undefined ? "" : formatPosition({ ...last, at: last.changedAt }),
+    reservations: page.map((each) => ({ ...each, state: RESERVATION_STATES[each.state] })),
+    nextPageToken: turnPageTokens.format(last && { ...last, at: last.changedAt }),
     listedUntil: last?.changedAt ?? until,
   };
 }

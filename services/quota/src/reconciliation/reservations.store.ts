@@ -1,5 +1,5 @@
 import type { ReservationStateName } from "@parley/rpc/outcomes";
-import { type Database, NIL_UUID, type PagePosition } from "@parley/service-kit";
+import { type Database, NIL_UUID, type TurnPosition } from "@parley/service-kit";
 
 export type ReservationKey = { workspaceId: string; turnId: string };
 
@@ -47,7 +47,7 @@ const FIRST_KEY = { workspaceId: "", turnId: NIL_UUID };
 export async function listReservations(
   database: Database,
   { state, workspaceId, since, minAgeSeconds }: ReservationWindow,
-  { position, limit }: { position: PagePosition | undefined; limit: number },
+  { position, limit }: { position: TurnPosition | undefined; limit: number },
 ): Promise<{ reservations: Reservation[]; until: string }> {
   const { rows: ends } = await database.query<{ until: string }>(
     `SELECT ${rfc3339Sql("now() - make_interval(secs => $1)")} AS until`,

@@ -1,7 +1,15 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { MonthlyUsageSchema, WorkspaceAdminService } from "@parley/rpc/quota";
-import { type Database, invalidArgument, isWorkspaceId, notFound, parseMonth } from "@parley/service-kit";
+import {
+  createPageTokens,
+  cutPage,
+  type Database,
+  invalidArgument,
+  isWorkspaceId,
+  notFound,
+  parseMonth,
+} from "@parley/service-kit";
 import { listNearestCap, listUsage } from "./list-usage.store.ts";
 import { computeResetTime } from "./month.ts";
 import { currentMonth, readUsage } from "./usage.store.ts";
@@ -10,6 +18,7 @@ const DEFAULT_PAGE_SIZE = 500;
 const MAX_PAGE_SIZE = 1_000;
 const DEFAULT_NEAREST_CAP_LIMIT = 10;
 const MAX_NEAREST_CAP_LIMIT = 100;
+const pageTokens = createPageTokens({ workspaceId: isWorkspaceId });
 
 /** Reads a workspace's usage of a month ("YYYY-MM"), or of the current month if `month` is empty. Throws workspace_not_found. */
 export async function readMonthlyUsage(
@@ -31,16 +40,14 @@ export function createUsageAdmin(
       return { usage: await readMonthlyUsage(database, request) };
     },
     async listUsage(request) {
-      const { pageSize, pageToken: after } = request;
+      const { pageSize, pageToken } = request;
       if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)
         throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
-      if (after !== "" && !isWorkspaceId(after))
-        throw invalidArgument("page_token must be the next_page_token of the previous page");
+      const after = pageTokens.parse(pageToken)?.workspaceId ?? "";
       const month = parseMonth(request.month) ?? (await currentMonth(database));
-      const limit = pageSize || DEFAULT_PAGE_SIZE;
-      const workspaces = await listUsage(database, month, { after, limit });
-      const last = workspaces.length === limit ? workspaces.at(-1) : undefined;
-      return { workspaces, month, nextPageToken: last?.workspaceId ?? "" };
+      const size = pageSize || DEFAULT_PAGE_SIZE;
+      const { page, last } = cutPage(await listUsage(database, month, { after, limit: size + 1 }), size);
+      return { workspaces: page, month, nextPageToken: pageTokens.format(last) };
     },
     async listNearestCap({ limit }) {
       if (limit < 0 || limit > MAX_NEAREST_CAP_LIMIT)

@@ -7,6 +7,7 @@ import {
   ProviderAdminService,
   ProviderSchema,
 } from "@parley/rpc/llm";
+import { readPages } from "@parley/rpc/pages";
 import type { CallAdmin } from "../../admin/call.ts";
 import type { Context } from "../../context.ts";
 import { CliError } from "../../errors.ts";
@@ -116,16 +117,12 @@ async function listCallsOfMonth(
   limit: number,
 ): Promise<Result> {
   const calls: Call[] = [];
-  let pageToken = "";
-  do {
-    const pageSize = Math.min(PAGE_SIZE, limit - calls.length);
-    const page = await callAdmin(CallLogAdminService, (service) =>
-      service.listCallsOfMonth({ workspaceId, month, pageSize, pageToken }),
-    );
-    calls.push(...page.calls);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "" && calls.length < limit);
-  return describeCalls(calls);
+  const pageSize = Math.min(PAGE_SIZE, limit);
+  const pages = readPages((pageToken) =>
+    callAdmin(CallLogAdminService, (service) => service.listCallsOfMonth({ workspaceId, month, pageSize, pageToken })),
+  );
+  for await (const page of pages) if (calls.push(...page.calls) >= limit) break;
+  return describeCalls(calls.slice(0, limit));
 }
 
 async function listCallsOfTurn(

@@ -10,6 +10,7 @@ import {
   SourcePassageSchema,
   SourceSchema,
 } from "@parley/rpc/conversation";
+import { readPages } from "@parley/rpc/pages";
 import { requireField } from "../../admin/require-field.ts";
 import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
@@ -116,14 +117,10 @@ export async function listAllSources(
   service: Pick<Knowledge, "listSources">,
   request: { workspaceId: string; botSlug: string; query?: string },
 ): Promise<Pick<ListSourcesResponse, "sources" | "embeddings" | "usage">> {
-  const first = await service.listSources({ ...request, pageSize: PAGE_SIZE });
-  const sources = [...first.sources];
-  for (let pageToken = first.nextPageToken; pageToken; ) {
-    const page = await service.listSources({ ...request, pageSize: PAGE_SIZE, pageToken });
-    sources.push(...page.sources);
-    pageToken = page.nextPageToken;
-  }
-  return { ...first, sources };
+  const pages: ListSourcesResponse[] = [];
+  const readPage = (pageToken: string) => service.listSources({ ...request, pageSize: PAGE_SIZE, pageToken });
+  for await (const page of readPages(readPage)) pages.push(page);
+  return { ...(pages[0] as ListSourcesResponse), sources: pages.flatMap(({ sources }) => sources) };
 }
 
 async function showOriginal(service: Knowledge, document: Document): Promise<Result> {
@@ -135,13 +132,11 @@ async function showOriginal(service: Knowledge, document: Document): Promise<Res
 async function showPassages(service: Knowledge, document: Document): Promise<Result> {
   const passages: SourcePassage[] = [];
   let source: Source | undefined;
-  let pageToken = "";
-  do {
-    const page = await service.getSource({ ...document, pageSize: PASSAGES_PER_PAGE, pageToken });
+  const readPage = (pageToken: string) => service.getSource({ ...document, pageSize: PASSAGES_PER_PAGE, pageToken });
+  for await (const page of readPages(readPage)) {
     source = page.source;
     passages.push(...page.passages);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "");
+  }
   return {
     json: {
       ...toJsonObject(requireField(source)),

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parts, type Section } from "../tests/contract/sentences.ts";
+import { markdownTable } from "./markdown-table.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
@@ -64,12 +65,13 @@ export function buildCoverage(tests: readonly ProvingTest[], contractParts: type
   const table = (section: Section) => [
     `### ${section.id} ${section.title}`,
     "",
-    "| id | sentence | test |",
-    "| --- | --- | --- |",
-    ...Object.entries(section.sentences).map(([number, sentence]) => {
-      const links = (testsById.get(`${section.id}/${number}`) ?? []).map(({ test }) => formatLink(test));
-      return `| ${section.id}/${number} | ${formatCell(sentence)} | ${links.join("<br>") || "**missing**"} |`;
-    }),
+    markdownTable(
+      ["id", "sentence", "test"],
+      Object.entries(section.sentences).map(([number, sentence]) => {
+        const links = (testsById.get(`${section.id}/${number}`) ?? []).map(({ test }) => formatLink(test));
+        return [`${section.id}/${number}`, sentence, links.join("<br>") || "**missing**"];
+      }),
+    ),
     "",
   ];
   const lines = contractParts.flatMap(({ title, sections }) => [`## ${title}`, "", ...sections.flatMap(table)]);
@@ -81,12 +83,7 @@ function sentenceIds(section: Section): string[] {
 }
 
 function formatLink({ title, file }: ProvingTest): string {
-  const name = title.replace(/ ?\[[^\]]*\]/g, "");
-  return `[${formatCell(name)}](${file})`;
-}
-
-function formatCell(text: string): string {
-  return text.replaceAll("|", "\\|");
+  return `[${title.replace(/ ?\[[^\]]*\]/g, "")}](${file})`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

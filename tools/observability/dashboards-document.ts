@@ -1,6 +1,7 @@
 import { parse } from "yaml";
 import { DASHBOARDS } from "../../deploy/grafana/dashboards.ts";
 import type { Dashboard } from "../../deploy/grafana/panel.ts";
+import { markdownTable } from "../markdown-table.ts";
 import { replaceSection } from "../section.ts";
 
 export type Rule = {
@@ -30,22 +31,17 @@ function alertTable(alertsYaml: string): string {
     const summary = String(annotations?.summary).replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, "`$1`");
     return [[linkAlerts(alert), String(labels?.severity), delay ?? "–", threshold, summary]];
   });
-  return formatTable(["alert", "severity", "for", "threshold", "meaning"], rows);
+  return markdownTable(["alert", "severity", "for", "threshold", "meaning"], rows);
 }
 
 function panelTables({ title, description, rows }: Dashboard): string {
   const tables = rows.map(({ title: row, panels }) => {
     const cells = panels.map(({ title: panel, shows, normal, action }) => [panel, shows, normal, linkAlerts(action)]);
-    return `#### ${row}\n\n${formatTable(["panel", "what it shows", "what is normal", "when to act"], cells)}`;
+    return `#### ${row}\n\n${markdownTable(["panel", "what it shows", "what is normal", "when to act"], cells)}`;
   });
   return [`### ${title.replace("Parley / ", "")}`, description, ...tables].join("\n\n");
 }
 
 function linkAlerts(text: string): string {
   return text.replaceAll(/\bParley[A-Z]\w+/g, "[$&](runbooks/$&.md)");
-}
-
-function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
 }

@@ -37,6 +37,7 @@ import {
   registerMonthGauge,
 } from "../../services/quota/src/months/months.metrics.ts";
 import { createReservationCounter, registerUsageGauges } from "../../services/quota/src/usage/usage.metrics.ts";
+import { markdownTable } from "../markdown-table.ts";
 
 const log = createLogger("metrics", "silent");
 /** Placeholder for the objects that gauges read when they are collected. Nothing collects the metrics here. */
@@ -142,16 +143,13 @@ function typeOf(metric: object): string {
 
 export function metricsDocument(): string {
   const metrics = documentedMetrics();
-  const rows = metrics.map(({ name, type, labels, services, help }) => {
-    const cells = [
-      `\`${name}\``,
-      type,
-      labels.map((label) => `\`${label}\``).join(", ") || "–",
-      services.join(", "),
-      help,
-    ];
-    return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  });
+  const rows = metrics.map(({ name, type, labels, services, help }) => [
+    `\`${name}\``,
+    type,
+    labels.map((label) => `\`${label}\``).join(", ") || "–",
+    services.join(", "),
+    help,
+  ]);
   const byBuckets = Map.groupBy(
     metrics.filter((metric) => metric.buckets.length > 0),
     (metric) => metric.buckets.join(", "),
@@ -179,9 +177,7 @@ bound or more, and at most 200. \`parley_quota_workspace_used_messages\` and \`p
 
 [operations/dashboards.md](operations/dashboards.md) describes the dashboards and alerts that use these metrics.
 
-| metric | type | labels | services | description |
-| ------ | ---- | ------ | -------- | ----------- |
-${rows.join("\n")}
+${markdownTable(["metric", "type", "labels", "services", "description"], rows)}
 
 ## Buckets
 

@@ -14,6 +14,17 @@ export type ReplyReader = {
 /** OpenTurn's result. If `isLocal`, this process runs the turn. Otherwise the idempotency key belongs to the turn `existing`. */
 export type Opening = { isLocal: true } | { isLocal: false; existing: StoredTurn };
 
+/** `closing`: the text is complete, and its outcome is being stored. `ended`: an outcome is stored, or it is unknown which one. */
+type Progress = "running" | "closing" | "ended";
+
+/**
+ * - `read`: no reader has left yet, or a reader is attached.
+ * - `unread`: the last reader has left. After `detachedMs`, the reply is cancelled.
+ * - `abandoned`: cancelled while it was unread.
+ * - `stopped`: cancelled while it was read.
+ */
+type Readership = "read" | "unread" | "abandoned" | "stopped";
+
 const MAX_READERS = 8;
 /** How long a reader waits for the stored outcome after the reply is complete. */
 const CLOSE_WAIT_MS = 10_000;
@@ -42,8 +53,10 @@ export class KeyedReply implements TurnSink {
   readonly #allClientsGoneController = new AbortController();
   #waiting = 0;
   #text = "";
+  #progress: Progress = "running";
+  #readership: Readership = "read";
   #ending: TurnEnding | undefined;
-  #isClosing: boolean = false;
+  /** Runs while the reply is unread. */
   #detachTimer: NodeJS.Timeout | undefined;
 
   /** @param onDetachResult called when a reply without readers is resumed, completes or is cancelled. */
@@ -83,6 +96,9 @@ export class KeyedReply implements TurnSink {
   }
 
   cancel(): void {
+    if (this.#readership === "read") this.#readership = "stopped";
+    if (this.#readership === "unread") this.#readership = "abandoned";
+    clearTimeout(this.#detachTimer);
     this.#cancelController.abort();
     this.#endController.abort();
   }
@@ -120,7 +136,7 @@ export class KeyedReply implements TurnSink {
     this.messageId = message_id;
     this.#resolveOpening({ isLocal: true });
     // Lets the requests that wait for `opening` attach their readers first.
-    setImmediate(() => this.#startDetachTimerIfUnread());
+    setImmediate(() => this.#becomeUnreadWithoutReaders());
   }
 
   token(text: string): undefined {
@@ -132,22 +148,23 @@ export class KeyedReply implements TurnSink {
 
   /** Called when the reply is complete, before its outcome is stored. */
   beginClosing(): void {
-    this.#isClosing = true;
+    this.#progress = "closing";
     for (const follower of this.#followers.values()) follower.expectEnd();
   }
 
   end(ending: TurnEnding): void {
     this.#ending = ending;
-    if (this.#detachTimer !== undefined) {
-      this.#stopDetachTimer();
+    this.#progress = "ended";
+    clearTimeout(this.#detachTimer);
+    if (this.#readership === "unread" || this.#readership === "abandoned")
       this.#onDetachResult(ending.outcome === "cancelled" ? "cancelled" : "completed");
-    }
     for (const follower of this.#followers.values()) follower.advance();
   }
 
   /** Closes the readers' connections if the turn has no stored ending. */
   dispose(): void {
-    this.#stopDetachTimer();
+    this.#progress = "ended";
+    clearTimeout(this.#detachTimer);
     if (this.#ending === undefined) for (const reader of [...this.#followers.keys()]) this.#disconnect(reader);
   }
 
@@ -157,20 +174,21 @@ export class KeyedReply implements TurnSink {
    */
   attach(reader: ReplyReader, offset: number, isOpener: boolean): void {
     if (!isOpener) this.reconnects++;
-    if (this.#detachTimer !== undefined && !this.cancelSignal.aborted) {
-      this.#stopDetachTimer();
+    if (this.#readership === "unread" && this.#progress !== "ended") {
+      this.#readership = "read";
+      clearTimeout(this.#detachTimer);
       this.#onDetachResult("resumed");
     }
     const state = { text: () => this.#text, ending: () => this.#ending, onOverdue: () => this.#disconnect(reader) };
     const follower = new Follower(reader, state, offset);
     this.#followers.set(reader, follower);
-    if (this.#isClosing) follower.expectEnd();
+    if (this.#progress !== "running") follower.expectEnd();
     follower.advance();
   }
 
   detach(reader: ReplyReader): void {
     this.#followers.get(reader)?.stop();
-    if (this.#followers.delete(reader)) this.#startDetachTimerIfUnread();
+    if (this.#followers.delete(reader)) this.#becomeUnreadWithoutReaders();
   }
 
   #disconnect(reader: ReplyReader): void {
@@ -178,15 +196,10 @@ export class KeyedReply implements TurnSink {
     reader.disconnect();
   }
 
-  #startDetachTimerIfUnread(): void {
-    const isRunning = this.#ending === undefined && !this.cancelSignal.aborted;
-    if (!isRunning || this.#followers.size > 0 || this.#detachTimer !== undefined) return;
+  #becomeUnreadWithoutReaders(): void {
+    if (this.#progress === "ended" || this.#readership !== "read" || this.#followers.size > 0) return;
+    this.#readership = "unread";
     this.#detachTimer = setTimeout(() => this.cancel(), this.#detachedMs);
-  }
-
-  #stopDetachTimer(): void {
-    clearTimeout(this.#detachTimer);
-    this.#detachTimer = undefined;
   }
 }
 

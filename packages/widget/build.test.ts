@@ -8,6 +8,7 @@ import { buildWidget } from "./build.ts";
 import { LIMITS_BYTES, measureSizes } from "./size.ts";
 import { type Asset, loadAssets, type Manifest, pickEncoding } from "./src/index.ts";
 import { ENGLISH } from "./src/panel/english.ts";
+import { PLAYGROUND_ENGLISH } from "./src/playground/english.ts";
 
 let directory: string;
 let manifest: Manifest;
@@ -66,8 +67,9 @@ describe("buildWidget", () => {
     expect(Object.keys(manifest.loadErrors)).toEqual(languages);
     for (const text of Object.values(manifest.loadErrors)) expect(text).toMatch(/\S/);
     for (const file of Object.keys(manifest.files).filter((each) => each.endsWith(".json"))) {
+      const english = file.includes(".playground.") ? PLAYGROUND_ENGLISH : ENGLISH;
       expect(Object.keys(JSON.parse(assetAt(`/widget/${file}`).bodies.identity.toString())), file).toEqual(
-        Object.keys(ENGLISH),
+        Object.keys(english),
       );
     }
   });
@@ -79,6 +81,8 @@ describe("buildWidget", () => {
     for (const [, file = "", integrity] of references) {
       expect(manifest.files[file]?.integrity).toBe(integrity);
     }
+    expect(page).toContain(PLAYGROUND_ENGLISH.intro);
+    expect(page).not.toContain("{{");
   });
 });
 

@@ -6,6 +6,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import { build, type Plugin, stop, transform } from "esbuild";
 import { minify } from "terser";
 import type { Manifest, ManifestFile } from "./src/assets.ts";
+import { PLAYGROUND_ENGLISH } from "./src/playground/english.ts";
 import type { HashedFile } from "./src/shared/hashed-file.ts";
 
 const SOURCE = join(import.meta.dirname, "src");
@@ -100,13 +101,13 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   await mkdir(directory, { recursive: true });
   const output = new Output(directory);
 
-  const { languages, labels, loadErrors } = await buildLanguages(output);
+  const { languages, playgroundLanguages, labels, loadErrors } = await buildLanguages(output);
   const tools = await output.writeHashed("tools.js", await bundle("tools/main.ts", "esm", {}));
   const panelScript = await bundle("panel/main.ts", "esm", { LANGUAGES: languages, TOOLS: tools });
   const panel = await output.writeHashed("panel.js", panelScript);
   await output.write("widget.js", await bundle("launcher/main.ts", "iife", { PANEL: panel, LABELS: labels }));
 
-  await buildPlayground(output);
+  await buildPlayground(output, playgroundLanguages);
 
   const manifest: Manifest = { panel, chunks: [tools[0]], loadErrors, files: { ...output.files } };
   await output.write("manifest.json", Buffer.from(JSON.stringify(manifest)));
@@ -115,45 +116,63 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   return manifest;
 }
 
+type Texts = Readonly<Record<string, string>>;
+
+async function readTexts(folder: string): Promise<Map<string, Texts>> {
+  const names = (await readdir(join(SOURCE, folder))).toSorted();
+  const texts = names.map(async (name) => {
+    const words = JSON.parse(await readFile(join(SOURCE, folder, name), "utf8")) as Texts;
+    return [name.replace(".json", ""), words] as const;
+  });
+  return new Map(await Promise.all(texts));
+}
+
 /**
- * Writes the panel's texts to one file for each language, and returns the launcher's texts. The files' names share one hash: the panel contains
- * it, and would be larger with one hash per language.
+ * Writes one file of texts for each language, and returns the value of LANGUAGES. The files' names share one hash: the panel contains it, and
+ * would be larger with one hash per language.
  */
+async function writeTexts(output: Output, texts: ReadonlyMap<string, Texts>, prefix = "") {
+  const files = [...texts].map(([language, words]) => [language, Buffer.from(JSON.stringify(words))] as const);
+  const version = `${prefix}${computeHash(Buffer.concat(files.map(([, bytes]) => bytes)))}`;
+  await Promise.all(files.map(([language, bytes]) => output.write(`${language}.${version}.json`, bytes)));
+  return [version, [...texts.keys()]] as const;
+}
+
+/** Writes the texts of the panel and of the playground, and returns the launcher's texts. */
 async function buildLanguages(output: Output) {
-  const names = (await readdir(join(SOURCE, "lang"))).toSorted();
-  const languages = names.map((name) => name.replace(".json", ""));
-  const texts = await Promise.all(
-    names.map(async (name) => JSON.parse(await readFile(join(SOURCE, "lang", name), "utf8")) as Record<string, string>),
+  const [all, ofPlayground] = await Promise.all([readTexts("lang"), readTexts("playground/lang")]);
+  const ofPanel = new Map([...all].map(([language, { chat, loadFailed, ...texts }]) => [language, texts]));
+  const both = new Map(
+    [...ofPlayground].map(([language, texts]) => [language, { ...ofPanel.get(language), ...texts }]),
   );
-  const files = texts.map(({ chat, loadFailed, ...panelTexts }) => Buffer.from(JSON.stringify(panelTexts)));
-  const hash = computeHash(Buffer.concat(files));
-  await Promise.all(files.map((bytes, at) => output.write(`${languages[at]}.${hash}.json`, bytes)));
   const byLanguage = (key: "chat" | "loadFailed") =>
-    Object.fromEntries(languages.map((language, at) => [language, texts[at]?.[key] ?? ""]));
+    Object.fromEntries([...all].map(([language, texts]) => [language, texts[key] ?? ""]));
   // Many languages have the English word.
   const labels = Object.entries(byLanguage("chat")).filter(([, label]) => label !== "Chat");
   return {
-    languages: [hash, languages],
+    languages: await writeTexts(output, ofPanel),
+    playgroundLanguages: await writeTexts(output, both, "playground."),
     labels: Object.fromEntries(labels),
     loadErrors: byLanguage("loadFailed"),
   };
 }
 
-async function buildPlayground(output: Output): Promise<void> {
+async function buildPlayground(output: Output, languages: readonly unknown[]): Promise<void> {
   const css = await transform(await readFile(join(SOURCE, "playground/playground.css"), "utf8"), {
     loader: "css",
     minify: true,
     target: BROWSERS,
   });
   const [styleFile, styleIntegrity] = await output.writeHashed("playground.css", Buffer.from(css.code));
-  const script = await bundle("playground/main.ts", "esm", {});
+  const script = await bundle("playground/main.ts", "esm", { LANGUAGES: languages });
   const [scriptFile, scriptIntegrity] = await output.writeHashed("playground.js", script);
   const page = await readFile(join(SOURCE, "playground/playground.html"), "utf8");
   const html = page
     .replace("{{style}}", `/widget/${styleFile}`)
     .replace("{{style integrity}}", styleIntegrity)
     .replace("{{script}}", `/widget/${scriptFile}`)
-    .replace("{{script integrity}}", scriptIntegrity);
+    .replace("{{script integrity}}", scriptIntegrity)
+    .replace(/\{\{(\w+)\}\}/g, (_, key: keyof typeof PLAYGROUND_ENGLISH) => PLAYGROUND_ENGLISH[key]);
   await output.write("playground.html", Buffer.from(html));
 }
 

@@ -149,11 +149,11 @@ describeInBrowser("hostile text", (fixture) => {
     await page.getByLabel("Bot").fill(bot.slug);
     await page.getByLabel("Access token").fill(system.token);
     for (const message of [HOSTILE, BLOCKED_MESSAGE]) {
-      await page.getByLabel("Message", { exact: true }).fill(message);
+      await page.getByLabel("Your message", { exact: true }).fill(message);
       await page.getByRole("button", { name: "Send" }).click();
       await eventually(() => page.locator("#events tr", { hasText: "done" }).count()).toBe(1);
     }
-    await page.getByRole("button", { name: "Fetch the export" }).click();
+    await page.getByRole("button", { name: "Fetch the transcript" }).click();
     await page.locator("#messages tr").first().waitFor();
     await expectTexts(page, [HOSTILE, ...LITERAL], "the session, its events and its transcript");
   });

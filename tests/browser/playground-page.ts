@@ -11,7 +11,7 @@ export async function openPlayground(fixture: BrowserFixture, slug = fixture.ser
   await page.goto(`${fixture.service.url}/playground?bot=${slug}`);
   await page.getByLabel("Access token").fill(fixture.service.system.token);
   const ask = async (text: string) => {
-    await page.getByLabel("Message", { exact: true }).fill(text);
+    await page.getByLabel("Your message", { exact: true }).fill(text);
     await page.getByRole("button", { name: "Send" }).click();
   };
   const status = page.getByRole("status");

@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
 import { openPlayground } from "./playground-page.ts";
+import { WidgetPage } from "./widget-page.ts";
 
 describeInBrowser("playground", (fixture) => {
   const open = (slug?: string) => openPlayground(fixture, slug);
@@ -41,10 +42,10 @@ describeInBrowser("playground", (fixture) => {
     const { page, ask, status } = await open(slug);
     await ask("quick: how do returns of unused things work?");
     await eventually(() => status.innerText()).toBe("The reply is complete.");
-    await page.getByRole("button", { name: "Fetch the export" }).click();
+    await page.getByRole("button", { name: "Fetch the transcript" }).click();
     await eventually(() => page.locator("#messages tr").allInnerTexts()).toEqual([
       expect.stringMatching(/user\s+quick: .*\s+done\s+none/),
-      expect.stringMatching(/assistant\s+.*\s+done\s+chunks [\d, ]+\s+21, 34/),
+      expect.stringMatching(/assistant\s+.*\s+done\s+[\d, ]+\s+21\s+34/),
     ]);
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -70,7 +71,7 @@ describeInBrowser("playground", (fixture) => {
 
   it("does not send a message when Enter confirms the characters of an IME", async () => {
     const { page } = await open();
-    const message = page.getByLabel("Message", { exact: true });
+    const message = page.getByLabel("Your message", { exact: true });
     await message.fill("composing");
     // Safari ends the composition before it reports the key that ended it.
     await message.dispatchEvent("keydown", { key: "Enter", keyCode: 229 });
@@ -95,7 +96,7 @@ describeInBrowser("playground", (fixture) => {
 
   it("shows why an access token is refused, with the id of the request, and puts the message back into its field, stops a reply, and starts a new session", async () => {
     const { page, ask, status } = await open();
-    const message = page.getByLabel("Message", { exact: true });
+    const message = page.getByLabel("Your message", { exact: true });
     await page.getByLabel("Access token").fill("nonsense");
     await ask("quick");
     await eventually(() => status.innerText()).toMatch(/^authentication_required: .* ID [0-9a-f-]{36}$/);
@@ -107,7 +108,7 @@ describeInBrowser("playground", (fixture) => {
     await eventually(() => status.innerText()).toBe("stopped: Stopped.");
     expect(await message.inputValue()).toBe("");
     const session = await page.locator("#session").innerText();
-    await page.getByRole("button", { name: "New session" }).click();
+    await page.getByRole("button", { name: "New conversation" }).click();
     expect(await page.locator("#session").innerText()).not.toBe(session);
     expect(await page.locator("#talk").innerText()).toBe("");
   });
@@ -152,12 +153,33 @@ describeInBrowser("playground", (fixture) => {
     });
   });
 
+  it("is in the browser's language, from right to left for Arabic, and fits into a phone", async () => {
+    const context = await fixture.newContext({ locale: "ar", viewport: { width: 375, height: 760 } });
+    const page = await context.newPage();
+    await page.goto(`${fixture.service.url}/playground?bot=${fixture.service.bot.slug}`);
+    await page.getByRole("heading", { level: 1, name: "ساحة التجربة" }).waitFor();
+    expect(await page.title()).toBe("ساحة التجربة · Parley");
+    await page.getByLabel("رمز الوصول").fill("nonsense");
+    await page.getByLabel("رسالتك").fill("quick");
+    await page.getByRole("button", { name: "إرسال" }).click();
+    await eventually(() => page.getByRole("status").innerText()).toMatch(
+      /^authentication_required: رمز الوصول غير موجود/,
+    );
+    const { lang, dir, scrollWidth, clientWidth } = await page.evaluate(() => {
+      const { lang: shownLang, dir: shownDir, scrollWidth: needed, clientWidth: visible } = document.documentElement;
+      return { lang: shownLang, dir: shownDir, scrollWidth: needed, clientWidth: visible };
+    });
+    expect({ lang, dir }).toEqual({ lang: "ar", dir: "rtl" });
+    expect(scrollWidth).toBe(clientWidth);
+    expect(await new WidgetPage(page, fixture.service.url).findAxeViolations()).toEqual([]);
+  });
+
   it("has no axe violation in either theme and does not violate its Content Security Policy", async () => {
     const { page, ask, status, widgetPage } = await open();
     expect(await widgetPage.findAxeViolations()).toEqual([]);
     await ask("markdown");
     await eventually(() => status.innerText()).toBe("The reply is complete.");
-    await page.getByRole("button", { name: "Fetch the export" }).click();
+    await page.getByRole("button", { name: "Fetch the transcript" }).click();
     await page.locator("#messages tr").first().waitFor();
     expect(await widgetPage.findAxeViolations()).toEqual([]);
     await page.emulateMedia({ colorScheme: "dark" });

@@ -64,7 +64,7 @@ describeInBrowser("playground", (fixture) => {
       expect(await status.innerText()).toBe("A reply is not complete. Enter the access token to continue it.");
       await eventually(() => reply(page).innerText(), 20_000).toBe(slowReply(150));
       await eventually(() => status.innerText()).toBe("");
-      await page.getByRole("button", { name: "New session" }).click();
+      await page.getByRole("button", { name: "New conversation" }).click();
       await eventually(() => first.page.locator("#talk").innerText()).toBe("");
       const session = (tab: Page) => tab.locator("#session").innerText();
       expect(await session(first.page)).toBe(await session(page));

@@ -15,5 +15,5 @@ declare const LABELS: Readonly<Record<string, string>>;
 /** The file with the controls below a reply. Defined only in the panel's bundle. */
 declare const TOOLS: import("./shared/types.ts").HashedFile;
 
-/** The hash in the names of the language files, and the languages. Defined only in the panel's bundle. */
-declare const LANGUAGES: readonly [hash: string, languages: readonly string[]];
+/** The part of the language files' names after the language, and the languages. Defined only in the panel's and the playground's bundles. */
+declare const LANGUAGES: readonly [version: string, languages: readonly string[]];

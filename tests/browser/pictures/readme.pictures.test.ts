@@ -118,10 +118,10 @@ describeInBrowser("README pictures", (fixture) => {
     const page = await (await fixture.newContext(windowOf(1280, 900))).newPage();
     await page.goto(`${url}/playground?bot=${slug}`);
     await page.getByLabel("Access token").fill(system.token);
-    await page.getByLabel("Message", { exact: true }).fill(QUESTIONS[0] ?? "");
+    await page.getByLabel("Your message", { exact: true }).fill(QUESTIONS[0] ?? "");
     await page.getByRole("button", { name: "Send" }).click();
     await eventually(() => page.getByRole("status").innerText()).toBe("The reply is complete.");
-    await page.getByRole("button", { name: "Fetch the export" }).click();
+    await page.getByRole("button", { name: "Fetch the transcript" }).click();
     await page.locator("#messages tr").first().waitFor();
     await savePicture("playground", await page.screenshot({ animations: "disabled", fullPage: true }));
   });

@@ -1,4 +1,5 @@
 import { addStyles, FULL_SCREEN_QUERY } from "../shared/dom.ts";
+import { directionOf } from "../shared/language.ts";
 import { readOpenState, writeOpenState } from "../shared/open-state.ts";
 import type { Panel, PanelContext } from "../shared/types.ts";
 import { createUuid } from "../shared/uuid.ts";
@@ -7,6 +8,7 @@ import { createBadge } from "./badge.ts";
 import { ChatSession } from "./chat-session.ts";
 import { createComposer } from "./composer.ts";
 import { createDialog } from "./dialog.ts";
+import { ENGLISH } from "./english.ts";
 import { readVisitorId } from "./identity.ts";
 import { keepEventsFromPage } from "./keep-events.ts";
 import { createMessageLog } from "./message-log.ts";
@@ -21,7 +23,7 @@ import { fillPlaceholders, loadTexts, selectNotice } from "./words.ts";
 /** Creates the panel in the launcher's shadow root. It is hidden until `show` is called. */
 export async function mount(context: PanelContext): Promise<Panel> {
   const { root, signal, visitor } = context;
-  const { lang, words: widgetWords } = await loadTexts(context.lang, context.base);
+  const { lang, words: widgetWords } = await loadTexts(ENGLISH, context.lang, context.base);
   const { words: botWords, ...botTexts } = context.bot.texts?.[lang] ?? {};
   const bot = { ...context.bot, ...botTexts };
   const words = { ...widgetWords, ...botWords };
@@ -129,7 +131,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
   const shadow = root.getRootNode() as ShadowRoot;
   addStyles(shadow, PANEL_CSS);
   root.lang = lang;
-  root.dir = /^(ar|he)$/.test(lang) ? "rtl" : "ltr";
+  root.dir = directionOf(lang);
   keepEventsFromPage(shadow.host, signal);
   applyTheme(context);
   root.prepend(dialog, replies.element, status.element);

@@ -1,4 +1,4 @@
-import { ENGLISH } from "./english.ts";
+import type { ENGLISH } from "./english.ts";
 
 export type Words = Readonly<Record<keyof typeof ENGLISH, string>>;
 
@@ -43,23 +43,30 @@ export function fillPlaceholders(text: string, values: Readonly<Record<string, s
 
 const TIMEOUT_MS = 3_000;
 
-/** The panel's texts and their language, a BCP 47 tag. */
-export interface Texts {
-  readonly words: Words;
+/** Texts and their language, a BCP 47 tag. */
+export interface Texts<English> {
+  readonly words: Readonly<Record<keyof English, string>>;
   readonly lang: string;
 }
 
-const ENGLISH_TEXTS: Texts = { words: ENGLISH, lang: "en" };
-
-/** Fetches a translation. Returns the English texts if there is none or it cannot be fetched within 3 s. */
-export async function loadTexts(lang: string, base: string): Promise<Texts> {
+/** Fetches the translation of `english`. Returns `english` if there is none or it cannot be fetched within 3 s. */
+export async function loadTexts<English extends Readonly<Record<string, string>>>(
+  english: English,
+  lang: string,
+  base: string,
+): Promise<Texts<English>> {
   // The build defines LANGUAGES: see globals.d.ts. English is built in, so it is not among them.
-  const [hash, offered] = LANGUAGES;
-  if (!offered.includes(lang)) {
-    return ENGLISH_TEXTS;
+  const [version, offered] = LANGUAGES;
+  if (offered.includes(lang)) {
+    try {
+      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      const response = await fetch(`${base}widget/${lang}.${version}.json`, { credentials: "omit", signal });
+      if (response.ok) {
+        return { words: (await response.json()) as Texts<English>["words"], lang };
+      }
+    } catch {
+      // The texts are in English.
+    }
   }
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
-  return fetch(`${base}widget/${lang}.${hash}.json`, { credentials: "omit", signal })
-    .then(async (response) => (response.ok ? { words: (await response.json()) as Words, lang } : ENGLISH_TEXTS))
-    .catch(() => ENGLISH_TEXTS);
+  return { words: english, lang: "en" };
 }

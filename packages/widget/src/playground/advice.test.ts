@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { describeError } from "./advice.ts";
+import { describeError as describeIn } from "./advice.ts";
+import { PLAYGROUND_ENGLISH } from "./english.ts";
+
+const describeError = (code: string) => describeIn(code, PLAYGROUND_ENGLISH);
 
 test("describeError gives advice for `overloaded`, an error code that the edge does not log", () => {
   expect(describeError("overloaded")).toMatch(/^overloaded: Too many replies/);

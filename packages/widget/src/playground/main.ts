@@ -6,14 +6,20 @@ import {
   UNCONFIRMED_TTL_MS,
   UNFINISHED_REPLY_TTL_MS,
 } from "../panel/session-store.ts";
+import { loadTexts } from "../panel/words.ts";
 import { createElement } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
+import { directionOf, selectLanguage } from "../shared/language.ts";
 import { renderMarkdown } from "../shared/render-markdown.ts";
 import { streamTurn } from "../shared/stream-turn.ts";
 import { createUuid } from "../shared/uuid.ts";
 import { describeError } from "./advice.ts";
+import { PLAYGROUND_ENGLISH, type PlaygroundWords } from "./english.ts";
 import { Timeline } from "./timeline.ts";
 import { createTranscriptRows, fetchExport } from "./transcript.ts";
+
+const { words, lang } = await loadTexts(PLAYGROUND_ENGLISH, selectLanguage(navigator.language), "/");
+showTexts();
 
 const byId = <Kind extends HTMLElement>(id: string) => document.getElementById(id) as Kind;
 
@@ -25,13 +31,11 @@ const stopButton = byId<HTMLButtonElement>("stop");
 const messageList = byId("talk");
 const status = byId("status");
 const download = byId("download");
-const timeline = new Timeline(byId("events"), byId("metering"), () => performance.now());
+const timeline = new Timeline(byId("events"), byId("metering"), words, () => performance.now());
 
 const pageOpenedAt = Date.now();
 /** Error codes after which a later request with the same key may still get the reply. */
 const RETRYABLE = /^(authentication_required|auth_unavailable|unavailable|overloaded|rate_limited)$/;
-
-const TOKEN_NEEDED = "A reply is not complete. Enter the access token to continue it.";
 
 /** The stored session with the selected bot. The access token is never stored. */
 let store = openStore();
@@ -43,6 +47,20 @@ const boxes = new Map<string, HTMLElement>();
 let turn: AbortController | undefined;
 /** Asks the service to end the running turn. */
 let cancel: (() => void) | undefined;
+
+function showTexts(): void {
+  Object.assign(document.documentElement, { lang, dir: directionOf(lang) });
+  document.title = `${words.title} · Parley`;
+  for (const element of document.querySelectorAll<HTMLElement>("[data-text], [data-placeholder]")) {
+    const { text, placeholder } = element.dataset;
+    if (text) {
+      element.textContent = words[text as keyof PlaygroundWords];
+    }
+    if (placeholder) {
+      element.setAttribute("placeholder", words[placeholder as keyof PlaygroundWords]);
+    }
+  }
+}
 
 function openStore(): SessionStore {
   return new SessionStore(`playground:${bot.value.trim()}`, () => localStorage, createUuid);
@@ -65,7 +83,7 @@ function showSession(): void {
   for (const entry of entries) {
     showEntry(entry);
   }
-  if (status.textContent === TOKEN_NEEDED && !findUnanswered(entries, pageOpenedAt)) {
+  if (status.textContent === words.tokenNeeded && !findUnanswered(entries, pageOpenedAt)) {
     status.textContent = "";
   }
 }
@@ -94,7 +112,10 @@ function showEntry({ id, role, text }: Entry): void {
   if (!box) {
     box = createElement("div", { dir: "auto" });
     boxes.set(id, box);
-    messageList.append(createElement("div", { class: role }, createElement("strong", { class: "author" }, role), box));
+    const author = createElement("bdi", {}, role === "user" ? words.you : bot.value.trim());
+    messageList.append(
+      createElement("div", { class: role }, createElement("strong", { class: "author" }, author), box),
+    );
   }
   if (role === "user") {
     box.textContent = text;
@@ -107,7 +128,7 @@ function showEntry({ id, role, text }: Entry): void {
 /** Shows an error, with the id of the request if the service responded. */
 function showError(error: unknown): void {
   const isFailure = error instanceof Failure;
-  status.textContent = isFailure ? describeError(error.code) : String(error);
+  status.textContent = isFailure ? describeError(error.code, words) : String(error);
   if (isFailure && error.requestId) {
     status.append(" ", createElement("small", { dir: "ltr" }, `ID ${error.requestId}`));
   }
@@ -120,7 +141,7 @@ function resume(): void {
     if (token.value) {
       void runTurn(question);
     } else {
-      status.textContent = TOKEN_NEEDED;
+      status.textContent = words.tokenNeeded;
     }
   }
 }
@@ -174,7 +195,7 @@ async function runTurn(pending: Entry): Promise<void> {
         } else if (name === "error") {
           showError(new Failure(String(data.code), 0, requestId));
         } else if (data.finish_reason === "stop") {
-          status.textContent = "The reply is complete.";
+          status.textContent = words.complete;
         } else if (data.finish_reason === "cancelled") {
           showError(new Failure("stopped"));
         }
@@ -202,11 +223,9 @@ async function runTurn(pending: Entry): Promise<void> {
 async function showTranscript(): Promise<void> {
   try {
     const transcript = await fetchExport(shownSession, token.value.trim());
-    byId("messages").replaceChildren(...createTranscriptRows(transcript));
+    byId("messages").replaceChildren(...createTranscriptRows(transcript, words));
     const href = URL.createObjectURL(new Blob([transcript], { type: "application/json" }));
-    download.replaceChildren(
-      createElement("a", { href, download: `session-${shownSession}.json` }, "Download the JSON"),
-    );
+    download.replaceChildren(createElement("a", { href, download: `session-${shownSession}.json` }, words.download));
   } catch (error) {
     showError(error);
   }

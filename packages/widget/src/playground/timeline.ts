@@ -1,17 +1,20 @@
 import { createElement } from "../shared/dom.ts";
+import type { PlaygroundWords } from "./english.ts";
 
 /** Shows the events of one turn as they arrive, with the milliseconds since the request, and a summary at the end. */
 export class Timeline {
   readonly #rows: HTMLElement;
   readonly #summaryList: HTMLElement;
+  readonly #words: PlaygroundWords;
   readonly #now: () => number;
   #startedAt = 0;
   #firstTokenMs: number | undefined;
   #tokenEvents = 0;
 
-  constructor(rows: HTMLElement, summaryList: HTMLElement, now: () => number) {
+  constructor(rows: HTMLElement, summaryList: HTMLElement, words: PlaygroundWords, now: () => number) {
     this.#rows = rows;
     this.#summaryList = summaryList;
+    this.#words = words;
     this.#now = now;
   }
 
@@ -25,8 +28,13 @@ export class Timeline {
 
   add(name: string, data: Readonly<Record<string, unknown>>): void {
     const ms = this.#now() - this.#startedAt;
-    const row = createElement("tr", {}, createElement("td", {}, ms.toFixed(0)), createElement("td", {}, name));
-    row.append(createElement("td", { class: "data" }, JSON.stringify(data)));
+    const row = createElement(
+      "tr",
+      {},
+      createElement("td", {}, ms.toFixed(0)),
+      createElement("td", { dir: "ltr" }, name),
+    );
+    row.append(createElement("td", { class: "data", dir: "ltr" }, JSON.stringify(data)));
     this.#rows.append(row);
     if (name === "token") {
       this.#firstTokenMs ??= ms;
@@ -38,20 +46,25 @@ export class Timeline {
   }
 
   #showSummary(data: Readonly<Record<string, unknown>>, ms: number): void {
-    const summary = {
-      "Finish reason": data.finish_reason,
-      Model: data.model,
-      "Tokens in": data.tokens_in,
-      "Tokens out": data.tokens_out,
-      "First token, ms": this.#firstTokenMs?.toFixed(0),
-      "Total, ms": ms.toFixed(0),
-      "Latency reported by Parley, ms": data.latency_ms,
-      "Token events": this.#tokenEvents,
-    };
-    for (const [name, value] of Object.entries(summary)) {
+    const summary = [
+      ["finishReason", data.finish_reason],
+      ["model", data.model],
+      ["tokensIn", data.tokens_in],
+      ["tokensOut", data.tokens_out],
+      ["firstToken", this.#firstTokenMs?.toFixed(0)],
+      ["total", ms.toFixed(0)],
+      ["latency", data.latency_ms],
+      ["tokenEvents", this.#tokenEvents],
+    ] as const;
+    for (const [key, value] of summary) {
       if (value !== undefined && value !== "") {
         this.#summaryList.append(
-          createElement("div", {}, createElement("dt", {}, name), createElement("dd", {}, String(value))),
+          createElement(
+            "div",
+            {},
+            createElement("dt", {}, this.#words[key]),
+            createElement("dd", {}, createElement("bdi", {}, String(value))),
+          ),
         );
       }
     }

@@ -1,6 +1,7 @@
 import { createElement } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
 import { renderMarkdown } from "../shared/render-markdown.ts";
+import type { PlaygroundWords } from "./english.ts";
 
 /** An exported message, with only the fields that the page shows. */
 interface ExportedMessage {
@@ -33,11 +34,11 @@ function throwConnectionFailure(): never {
 }
 
 /** Creates one table row per message of a transcript. */
-export function createTranscriptRows(transcript: string): HTMLTableRowElement[] {
+export function createTranscriptRows(transcript: string, words: PlaygroundWords): HTMLTableRowElement[] {
   const { messages } = JSON.parse(transcript) as { messages: readonly ExportedMessage[] };
   return messages.map((message) => {
     const chunks = message.rag_chunks_used;
-    const content = createElement("td", { class: "content" });
+    const content = createElement("td", { class: "content", dir: "auto" });
     if (message.role === "assistant") {
       renderMarkdown(content, message.content);
     } else {
@@ -45,10 +46,11 @@ export function createTranscriptRows(transcript: string): HTMLTableRowElement[] 
     }
     const otherCells = [
       [message.status, message.error_message].filter(Boolean).join(": "),
-      chunks.length > 0 ? `chunks ${chunks.join(", ")}` : "none",
-      `${message.tokens_in}, ${message.tokens_out}`,
+      chunks.join(", ") || words.none,
+      String(message.tokens_in),
+      String(message.tokens_out),
       String(message.latency_ms),
-      message.rating || "none",
+      message.rating || words.none,
     ];
     return createElement(
       "tr",
@@ -56,7 +58,7 @@ export function createTranscriptRows(transcript: string): HTMLTableRowElement[] 
       createElement("td", {}, message.id),
       createElement("td", {}, message.role),
       content,
-      ...otherCells.map((text) => createElement("td", {}, text)),
+      ...otherCells.map((text) => createElement("td", {}, createElement("bdi", {}, text))),
     );
   });
 }

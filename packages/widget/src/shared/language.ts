@@ -19,3 +19,6 @@ export function selectLanguage(tag: string): string {
   const first = parts.replace(/ .*/, "");
   return ALIASES[first] ?? first;
 }
+
+/** Returns the direction of the texts in a language that selectLanguage returned. */
+export const directionOf = (language: string): "ltr" | "rtl" => (/^(ar|he)$/.test(language) ? "rtl" : "ltr");

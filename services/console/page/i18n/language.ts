@@ -1,4 +1,4 @@
-import { selectLanguage } from "@parley/widget/select-language";
+import { directionOf, selectLanguage } from "@parley/widget/select-language";
 
 /** A translation, or one for each plural category of the language, such as `one` and `other`. */
 export type Translation = string | Readonly<{ other: string } & Partial<Record<Intl.LDMLPluralRule, string>>>;
@@ -8,7 +8,6 @@ export type Catalogue = Readonly<Record<string, Translation>>;
 const STORAGE_KEY = "parley-language";
 /** The language of the sources. It needs no catalogue. */
 const ENGLISH = "en";
-const RIGHT_TO_LEFT = ["ar", "he"];
 const CATALOGUES = import.meta.glob<Catalogue>("./catalogues/*.json", { import: "default" });
 
 /** The languages that the console speaks. */
@@ -24,7 +23,7 @@ let catalogue: Catalogue = {};
 export const getLanguage = (): string => language;
 /** Returns the language's regional variant of the browser, which decides between 14:05 and 2:05 PM. */
 export const getLocale = (): string => locale;
-export const getDirection = (): "ltr" | "rtl" => (RIGHT_TO_LEFT.includes(language) ? "rtl" : "ltr");
+export const getDirection = (): "ltr" | "rtl" => directionOf(language);
 export const getTranslation = (text: string): Translation | undefined => catalogue[text];
 
 /** Returns the language that the user has chosen, or else the first language of the browser that the console speaks. */
@@ -53,6 +52,9 @@ export function changeLanguage(wanted: string): void {
   localStorage.setItem(STORAGE_KEY, wanted);
   location.reload();
 }
+
+/** Keeps the punctuation of a name in its place if the text around it has another direction. */
+export const isolate = (name: string): string => `\u2068${name}\u2069`;
 
 /** Returns the name of a language in this language, such as "Deutsch" for `de`. */
 export function nameInItself(code: string): string {

@@ -45,6 +45,19 @@ describeInBrowser("the console's languages", (fixture) => {
     expect(await leftOf(format)).toBeGreaterThan((await leftOf(length)) ?? Number.NaN);
   });
 
+  it("shows the preview, and the widget in it, in the console's language", async () => {
+    const { page } = await openConsole(fixture, { locale: "ar" });
+    await page.signIn("/playground", "ساحة التجربة");
+    const preview = page.tab.frameLocator("iframe");
+    await preview.getByRole("textbox", { name: "رسالتك" }).waitFor();
+    expect(await preview.getByRole("heading", { level: 1 }).innerText()).toBe("صفحة من موقعك");
+    expect(await preview.locator("html").evaluate(({ lang, dir }: HTMLElement) => ({ lang, dir }))).toEqual({
+      lang: "ar",
+      dir: "rtl",
+    });
+    expect(page.problems).toEqual([]);
+  });
+
   it("is English if the catalogue of the language cannot be loaded", async () => {
     const { page } = await openGerman();
     await page.tab.route("**/assets/de-*.js", (route) => route.abort());

@@ -3,6 +3,7 @@ import { fetchWithSession, SignedOutError } from "./api/session-fetch.ts";
 import { ignoreDroppedFiles } from "./components/dropped-files.ts";
 import type { PreviewMessage } from "./components/preview-message.ts";
 import { readTheme } from "./components/theme.ts";
+import { openLanguage } from "./i18n/language.ts";
 
 // Runs the real widget in a frame of the console. The console sends the widget's configuration. The messages that the owner types into the
 // widget go to the playground API, authenticated by the owner's sign-in.
@@ -16,6 +17,8 @@ let restartTimer: ReturnType<typeof setTimeout> | undefined;
 let startCount = 0;
 const fetchFromServer = window.fetch.bind(window);
 
+await openLanguage();
+await showTexts();
 ignoreDroppedFiles();
 const showTheme = () => {
   document.documentElement.dataset.theme = readTheme();
@@ -39,6 +42,13 @@ window.fetch = (input, init) => {
       return fetchFromServer(input, init);
   }
 };
+
+async function showTexts(): Promise<void> {
+  const { t } = await import("./i18n/t.tsx");
+  document.title = t("Preview of the widget");
+  const heading = document.querySelector("h1 span");
+  if (heading) heading.textContent = t("A page of your site");
+}
 
 /** Sends a request of the widget to the playground API, with only the named fields of its body. */
 async function fetchFromPlayground(

@@ -9,7 +9,7 @@ import { NONCE_PLACEHOLDER } from "./src/page/index.ts";
 const PAGE = join(import.meta.dirname, "page");
 const MANIFEST = "manifest.json";
 /** The modules of the first screen that a signed-in owner sees, by their names in the manifest. */
-const FIRST_SCREEN = ["index.html", "app.tsx", "screens/bots.tsx"];
+const FIRST_SCREEN = ["index.html", "app.tsx", "screens/overview.tsx"];
 const COMPRESSED_EXTENSIONS = new Set([".js", ".css", ".svg"]);
 
 /** Limit for `firstLoadBytes`, which is measured after gzip. */

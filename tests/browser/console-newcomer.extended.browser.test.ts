@@ -40,7 +40,8 @@ describeInBrowser("a newcomer who runs `start`", (fixture) => {
       const startedAtMs = performance.now();
       await page.tabTo("Sign in");
       await keyboard.press("Enter");
-      await page.heading("Bots").waitFor();
+      await page.heading("Overview").waitFor();
+      await follow("Bots");
       await page.tab.getByRole("link", { name: /Parley guide/ }).waitFor();
       await page.tabTo(/Parley guide/);
       await keyboard.press("Enter");

@@ -39,13 +39,13 @@ export class ConsolePage {
   }
 
   /** Signs in without the sign-in page. Waits for the screen with this heading. */
-  async signIn(path = "/", heading = "Bots"): Promise<void> {
+  async signIn(path = "/", heading = "Overview"): Promise<void> {
     await this.goto(`/auth/sign-in?return_to=${encodeURIComponent(path)}`);
     await this.heading(heading).waitFor();
   }
 
   /** Opens a path and signs in with one click on the sign-in page. Waits for the screen with this heading. */
-  async signInWithClick(path = "/", heading = "Bots"): Promise<void> {
+  async signInWithClick(path = "/", heading = "Overview"): Promise<void> {
     await this.goto(path);
     await this.tab.getByRole("link", { name: "Sign in" }).click();
     await this.heading(heading).waitFor();

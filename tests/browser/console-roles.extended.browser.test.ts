@@ -29,7 +29,7 @@ describeInBrowser("roles in the console", (fixture) => {
       const { page } = await openConsole(fixture, { viewport });
       const statuses = await recordStatuses(page);
       await page.signInAs(VIEWER);
-      await page.heading("Bots").waitFor();
+      await page.heading("Overview").waitFor();
       for (const { path, text, controls } of screensOf(bot, sessionId)) {
         await page.goto(path);
         await page.tab.getByText(text).first().waitFor();

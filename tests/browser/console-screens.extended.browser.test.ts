@@ -22,7 +22,7 @@ describeInBrowser("console screens", (fixture) => {
         await page.goto("/");
         await page.heading("Sign in to Parley").waitFor();
         await checkScreen("sign-in");
-        await page.signIn();
+        await page.signIn("/bots", "Bots");
         await page.tab.getByRole("link", { name: new RegExp(bot) }).waitFor();
         await checkScreen("bots");
         await page.button("New bot").click();

@@ -10,6 +10,7 @@ describeInBrowser("console", (fixture) => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signInWithClick();
+    await page.openScreen("Bots");
     await page.tab.getByRole("link", { name: new RegExp(bot) }).click();
     const launcher = page.preview.locator("parley-widget .launcher");
     const launcherColor = () => launcher.evaluate((element) => getComputedStyle(element).backgroundColor);
@@ -58,6 +59,7 @@ describeInBrowser("console", (fixture) => {
     await keyboard.press("Enter");
     const dialog = page.tab.getByRole("dialog", { name: "Put the bot on your site" });
     await dialog.getByText(`Works on ${domain}`).waitFor();
+    await dialog.getByText("No chat on your page? Compare its address with these domains").waitFor();
     expect(await dialog.innerText()).toMatch(
       /<script async\s+src="http.*\/widget\.js"\s+data-public-key="svc_pk_\w+"><\/script>/,
     );

@@ -10,7 +10,7 @@ describeInBrowser("console", (fixture) => {
   it("shows the first character of each bot's name in upper case", async () => {
     const [dough, croissant] = [await addBot(fixture.service, "dough"), await addBot(fixture.service, "🥐 Bakery")];
     const { page } = await openConsole(fixture);
-    await page.signIn();
+    await page.signIn("/bots", "Bots");
     const mark = (slug: string) => page.tab.locator(".bot-card").filter({ hasText: slug }).locator(".bot-mark");
     expect(await mark(dough).textContent()).toBe("D");
     expect(await mark(croissant).textContent()).toBe("🥐");

@@ -51,7 +51,7 @@ const homeRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/",
   beforeLoad: () => {
-    throw redirect({ to: "/bots" });
+    throw redirect({ to: "/overview" });
   },
 });
 

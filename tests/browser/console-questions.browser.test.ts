@@ -1,5 +1,6 @@
 import type { Locator } from "playwright-core";
 import { expect, it } from "vitest";
+import { CONSOLE_WORKSPACE } from "../system/console.ts";
 import { addBot, addConversation } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
@@ -35,7 +36,7 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.tab.getByText("The bot would look for an answer in this passage.").waitFor();
     const passage = page.tab.getByRole("list", { name: "Passages found" }).getByRole("listitem");
     expect(await passage.innerText()).toMatch(
-      /^gift vouchers, do you sell them\?.*\n\s*Score 0\.0164\s*Words \d+\.\d\d\s*Gift vouchers are sold at the counter\.$/,
+      /^gift vouchers, do you sell them\?.*\n\s*Found by its words\s*Gift vouchers are sold at the counter\.$/,
     );
     expect(await page.tab.evaluate(() => document.activeElement?.tagName)).toBe("INPUT");
     await page.tabTo("Add to the evaluation");
@@ -52,6 +53,26 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.tab.getByText("Found at place 1").waitFor();
     await eventually(() => page.announcement.innerText()).toBe("Found the document for 1 of 1 question.");
     expect(page.problems).toEqual([]);
+  });
+
+  it("marks a question as answered after a document with its words was added", async () => {
+    const bot = await addBot(fixture.service);
+    await addConversation(fixture.service, bot, { message: "Do you sell gift vouchers?" });
+    await addConversation(fixture.service, bot, { message: "Where can I park?" });
+    await fixture.service.admin.knowledge.addSource({
+      workspaceId: CONSOLE_WORKSPACE,
+      botSlug: bot,
+      name: "Where can I park?",
+      format: "md",
+      content: Buffer.from("# Where can I park?\n\nBehind the shop."),
+    });
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
+    const rows = page.tab.getByRole("list", { name: "Unanswered questions" }).getByRole("listitem");
+    await rows.first().waitFor();
+    const answered = await rows.evaluateAll((all) => all.map((row) => row.querySelector(".badge")?.textContent));
+    expect(answered).toEqual([undefined, "Answered since by Where can I park?"]);
+    expect(await page.findAxeViolations()).toEqual([]);
   });
 
   it("scrolls to what the links of a question open, and shows no error in the emptied form for a text", async () => {

@@ -9,7 +9,7 @@ import { FactLine } from "../components/facts.tsx";
 import { SelectField } from "../components/field.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { formatNumber } from "../i18n/numbers.ts";
-import { plural, t } from "../i18n/t.tsx";
+import { plural, T, t } from "../i18n/t.tsx";
 import "../questions/questions.css";
 
 const DAYS_OF_PERIOD = { week: 7, month: 30, quarter: 90 } as const;
@@ -128,7 +128,7 @@ function describeScope({ questions, groups, partial, repliesRead }: ListUnanswer
 
 function QuestionRow({ botSlug, question }: { botSlug: string; question: UnansweredQuestion }) {
   const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
-  const { example, count, ungrounded, declined, ratedDown, lastAt, sessionId } = question;
+  const { example, count, ungrounded, declined, ratedDown, lastAt, sessionId, answeredBy } = question;
   const facts = [
     ungrounded > 0 && plural(ungrounded, "{count} without a passage", "{count} without a passage"),
     declined > 0 && plural(declined, "{count} without an answer", "{count} without an answer"),
@@ -142,7 +142,14 @@ function QuestionRow({ botSlug, question }: { botSlug: string; question: Unanswe
         <span className="visually-hidden">{plural(count, "{count} time", "{count} times")}</span>
       </span>
       <span className="row-text">
-        <strong dir="auto">{example}</strong>
+        <span className="row-title">
+          <strong dir="auto">{example}</strong>
+          {answeredBy !== "" && (
+            <span className="badge answered">
+              <T text="Answered since by {document}" document={<bdi>{answeredBy}</bdi>} />
+            </span>
+          )}
+        </span>
         <small>
           <FactLine facts={facts} />
         </small>

@@ -37,6 +37,7 @@ test("a group has the latest question and its session, and counts the ungrounded
     example: "latest",
     sessionId: "session of 2026-11-03T01:00:00Z",
     lastAt: "2026-11-03T01:00:00Z",
+    lexemes: ["ship"],
     count: 3,
     ungrounded: 2,
     declined: 1,

@@ -7,6 +7,8 @@ export type QuestionGroup = {
   sessionId: string;
   /** When the reply to the latest question was finished, RFC 3339. */
   lastAt: string;
+  /** Of the latest question. */
+  lexemes: readonly string[];
   /** The number of replies. A reply can be ungrounded, declined and rated down. */
   count: number;
   ungrounded: number;
@@ -24,9 +26,9 @@ export function groupQuestions(latestFirst: readonly UnansweredQuestion[]): Ques
     const key = keyOf(question.lexemes);
     if (key === "") continue;
     const group = groups.get(key);
-    const { text: example, sessionId, at: lastAt } = question;
+    const { text: example, sessionId, at: lastAt, lexemes } = question;
     groups.set(key, {
-      ...(group ?? { example, sessionId, lastAt }),
+      ...(group ?? { example, sessionId, lastAt, lexemes }),
       count: (group?.count ?? 0) + 1,
       ungrounded: (group?.ungrounded ?? 0) + Number(question.isUngrounded),
       declined: (group?.declined ?? 0) + Number(question.isDeclined),

@@ -244,6 +244,26 @@ describe("unanswered questions", () => {
     ]);
   });
 
+  test("name a document that was added since and has all their words, and come after the others", async () => {
+    const { bot, ask } = await createBotToAsk();
+    for (let n = 0; n < 2; n++) await ask("Where can I park my 'car'?");
+    await ask("Do you sell bicycles?");
+    await ask("Do you sell bicycle pumps?");
+    const answers = async () => (await list(bot)).questions.map(({ example, answeredBy }) => [example, answeredBy]);
+    expect((await answers())[0]).toEqual(["Where can I park my 'car'?", ""]);
+    await addDocument(system.database, bot, "parking.md", "# Where to park your car\n\nBehind the shop.");
+    const other = await createBot(system.database, { workspaceId: bot.workspaceId });
+    await addDocument(system.database, other, "bicycles.md", "# Bicycles\n\nWe sell bicycles and pumps.");
+    expect(await answers()).toEqual([
+      ["Do you sell bicycle pumps?", ""],
+      ["Do you sell bicycles?", ""],
+      ["Where can I park my 'car'?", "parking.md"],
+    ]);
+    // The answer did not help this visitor.
+    await ask("Where can I park my 'car'?", { rating: "down" });
+    expect((await answers())[0]).toEqual(["Where can I park my 'car'?", ""]);
+  });
+
   test("have the latest question as the example, even if the replies finished within the same millisecond", async () => {
     const { bot, ask } = await createBotToAsk();
     const asked = [];

@@ -5,6 +5,7 @@ import { requireBotId } from "../bots/index.ts";
 import { QUESTION_WORDS } from "../knowledge/index.ts";
 import type { OwnerReadPool } from "../sessions/index.ts";
 import { groupQuestions } from "./group-questions.ts";
+import { findNewerDocuments } from "./newer-documents.store.ts";
 import type { QuestionSearch } from "./question-search.service.ts";
 import { requireQuestion } from "./require-question.ts";
 import { readUnanswered } from "./unanswered.store.ts";
@@ -53,21 +54,32 @@ export function createQuestionAdmin({
       const botId = await requireBotId(database, request);
       const { languages, chunks } = await questionSearch.readKnowledge(workspaceId, botId);
       const hasKnowledge = chunks > 0;
-      const { questions, repliesRead, isPartial } = await ownerReadPool.limiter.run(workspaceId, signal, () =>
-        readUnanswered(ownerReadPool.database, {
-          workspaceId,
-          botId,
-          days: request.days || DEFAULT_DAYS,
-          languages: languages.length > 0 ? languages : ["simple"],
-          hasKnowledge,
-          questionWords: [...QUESTION_WORDS],
-        }),
+      const { groups, documents, repliesRead, isPartial } = await ownerReadPool.limiter.run(
+        workspaceId,
+        signal,
+        async () => {
+          const unanswered = await readUnanswered(ownerReadPool.database, {
+            workspaceId,
+            botId,
+            days: request.days || DEFAULT_DAYS,
+            languages: languages.length > 0 ? languages : ["simple"],
+            hasKnowledge,
+            questionWords: [...QUESTION_WORDS],
+          });
+          const found = groupQuestions(unanswered.questions);
+          const listed = found.slice(0, MAX_GROUPS);
+          const newer = await findNewerDocuments(ownerReadPool.database, { workspaceId, botId }, listed);
+          return { ...unanswered, groups: found, documents: newer };
+        },
       );
-      const groups = groupQuestions(questions);
+      const listed = groups.slice(0, MAX_GROUPS).map(({ lexemes: _, lastAt, ...group }, index) => ({
+        ...group,
+        lastAt: new Date(lastAt).toISOString(),
+        answeredBy: documents[index] ?? "",
+      }));
       return {
-        questions: groups
-          .slice(0, MAX_GROUPS)
-          .map((group) => ({ ...group, lastAt: new Date(group.lastAt).toISOString() })),
+        // sort is stable, so the most frequent questions stay first.
+        questions: listed.sort((one, other) => Number(one.answeredBy !== "") - Number(other.answeredBy !== "")),
         groups: groups.length,
         repliesRead,
         partial: isPartial,

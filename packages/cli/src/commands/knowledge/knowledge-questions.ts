@@ -47,12 +47,21 @@ export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, repo
         callAdmin(QuestionAdminService, async (service) => {
           const listed = await service.listUnanswered({ workspaceId, botSlug, days });
           const rows = listed.questions.map(
-            ({ count, ungrounded, declined, ratedDown, lastAt, sessionId, example }) => [
+            ({ count, ungrounded, declined, ratedDown, lastAt, sessionId, answeredBy, example }) => [
               ...[count, ungrounded, declined, ratedDown],
-              ...[lastAt, sessionId, example],
+              ...[lastAt, sessionId, answeredBy, example],
             ],
           );
-          const titles = ["count", "no passage", "declined", "rated down", "last", "session", "question"];
+          const titles = [
+            "count",
+            "no passage",
+            "declined",
+            "rated down",
+            "last",
+            "session",
+            "answered by",
+            "question",
+          ];
           const note = listed.partial
             ? `Only the latest ${listed.repliesRead} unanswered or rated-down replies were read.\n`
             : "";

@@ -4135,7 +4135,7 @@ export declare const ListUnansweredRequestSchema: GenMessage<ListUnansweredReque
  */
 export declare type ListUnansweredResponse = Message<"parley.conversation.v1.ListUnansweredResponse"> & {
   /**
-   * At most 50 groups, the most frequent first. Of equally frequent groups, the latest comes first.
+   * At most 50 groups: those without `answered_by` first, then the most frequent first. Of equally frequent groups, the latest comes first.
    *
    * @generated from field: repeated parley.conversation.v1.UnansweredQuestion questions = 1;
    */
@@ -4230,6 +4230,14 @@ export declare type UnansweredQuestion = Message<"parley.conversation.v1.Unanswe
    * @generated from field: int32 declined = 7;
    */
   declined: number;
+
+  /**
+   * The name of a document that was added or changed after the latest question, and has all its words in one passage. So the bot
+   * probably answers the question since. Empty without such a document.
+   *
+   * @generated from field: string answered_by = 8;
+   */
+  answeredBy: string;
 };
 
 /**

@@ -13,11 +13,7 @@ import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Failure, Loading } from "../components/states.tsx";
 import "./try-question.css";
-import { getLocale } from "../i18n/language.ts";
 import { plural, t } from "../i18n/t.tsx";
-
-const TWO_DIGITS = createFormat(2);
-const FOUR_DIGITS = createFormat(4);
 
 type TryQuestionProps = {
   botSlug: string;
@@ -142,10 +138,8 @@ function Passage({ passage }: { passage: CheckedPassage }) {
         <strong>{document}</strong>
         {heading && heading !== document && ` · ${heading}`}
       </p>
-      <p className="passage-scores">
-        {describeScores(passage).map((score) => (
-          <span key={score}>{score}</span>
-        ))}
+      <p className="passage-facts">
+        <span>{describeMatch(passage)}</span>
         {!used && <span className="badge neutral">{t("does not fit into the prompt")}</span>}
       </p>
       <p className="passage-text">{text}</p>
@@ -153,15 +147,8 @@ function Passage({ passage }: { passage: CheckedPassage }) {
   );
 }
 
-function describeScores({ score, wordRank, similarity }: CheckedPassage): string[] {
-  return [
-    t("Score {value}", { value: FOUR_DIGITS.format(score) }),
-    wordRank === undefined ? t("Not found by words") : t("Words {value}", { value: TWO_DIGITS.format(wordRank) }),
-    ...(similarity === undefined ? [] : [t("Meaning {value}", { value: TWO_DIGITS.format(similarity) })]),
-  ];
-}
-
-/** Formats numbers with this many digits after the decimal separator. */
-function createFormat(digits: number): Intl.NumberFormat {
-  return new Intl.NumberFormat(getLocale(), { minimumFractionDigits: digits, maximumFractionDigits: digits });
+/** The list is in the order of the bot's search. Its scores compare only the passages of one question, so that the order is enough. */
+function describeMatch({ wordRank, similarity }: CheckedPassage): string {
+  if (similarity === undefined) return t("Found by its words");
+  return wordRank === undefined ? t("Found by its meaning") : t("Found by its words and its meaning");
 }

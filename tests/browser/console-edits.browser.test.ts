@@ -46,6 +46,26 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("offers the plan's models in a menu, and asks to try a model that the plan does not name", async () => {
+    const slug = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/bots/${slug}`, await nameOf(slug));
+    await page.field("Model").fill("openai:unknown");
+    await page.button("Save").click();
+    await eventually(() => page.announcement.innerText()).toContain("ask the bot something to see whether it answers");
+
+    await page.replaceResponse("ListModels", { status: 200, body: { models: ["openai:small"] } });
+    await page.tab.reload();
+    const options = () => page.field("Model").locator("option").allInnerTexts();
+    await eventually(options).toEqual(["Default model", "openai:small", "openai:unknown"]);
+    await page.field("Model").selectOption("Default model");
+    await page.button("Save").click();
+    await eventually(() => page.announcement.innerText()).toContain("Visitors see the changes");
+    const { bot } = await fixture.service.admin.bots.getBot({ workspaceId: CONSOLE_WORKSPACE, slug });
+    expect(bot?.model).toBe("");
+    expect(page.problems).toEqual([]);
+  });
+
   it("adds, shows, stores and removes a bot's texts in another language", async () => {
     const slug = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
@@ -123,7 +143,7 @@ describeInBrowser("edits and exports in the console", (fixture) => {
         const input = document.activeElement as HTMLInputElement | null;
         return input?.labels?.[0]?.textContent ?? input?.ariaLabel;
       });
-    await page.signIn();
+    await page.signIn("/bots", "Bots");
     await page.button("New bot").click();
     await eventually(focusedLabel).toBe("Name");
     await page.tab.keyboard.press("Escape");

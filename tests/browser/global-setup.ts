@@ -48,7 +48,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     env: {
       edge: { WIDGET_DIR: widgetDir, TRUSTED_PROXIES: "127.0.0.1/32" },
       // The plan of the console's workspace permits tools of owners.
-      conversation: { ...consoleSso.env, OWNER_TOOL_PLANS: "scale" },
+      conversation: {
+        ...consoleSso.env,
+        OWNER_TOOL_PLANS: "scale",
+        PLAN_MODELS: JSON.stringify({ scale: ["openai:*"] }),
+      },
       quota: consoleSso.env,
       // The tests' tool server is on this machine.
       "llm-proxy": { EGRESS_ALLOW: "127.0.0.1/32" },

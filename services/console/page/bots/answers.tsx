@@ -4,7 +4,7 @@ import { LABELS, type SectionProps } from "./bot-settings.ts";
 
 /** `models` are the models that the workspace's plan permits owners to choose. "<provider>:*" stands for every model of the provider. */
 export function Answers({ draft, change, models }: SectionProps & { models: readonly string[] }) {
-  const textProps = (name: "model" | "systemPrompt" | "fallback") => ({
+  const textProps = (name: "systemPrompt" | "fallback") => ({
     value: draft[name],
     onChange: ({ target }: { target: { value: string } }) => change(name, target.value),
   });
@@ -18,19 +18,7 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
         maxLength={16_000}
         {...textProps("systemPrompt")}
       />
-      <TextField
-        label={LABELS.model}
-        hint={describeModels(models)}
-        maxLength={200}
-        spellCheck={false}
-        list="models"
-        {...textProps("model")}
-      />
-      <datalist id="models">
-        {models.filter(isModelName).map((model) => (
-          <option key={model} value={model} />
-        ))}
-      </datalist>
+      <ModelField models={models} value={draft.model} onChange={(model) => change("model", model)} />
       <TextArea label={LABELS.fallback} rows={2} required maxLength={2_000} {...textProps("fallback")} />
       <SelectField
         label={LABELS.timeZone}
@@ -53,15 +41,47 @@ const TIME_ZONE_OPTIONS = TIME_ZONES.map((name) => [name, name] as const);
 
 const isModelName = (entry: string) => !entry.endsWith("*");
 
+type ModelFieldProps = { models: readonly string[]; value: string; onChange: (model: string) => void };
+
+/** A menu, or a field with suggestions if the plan permits every model of a provider. */
+function ModelField({ models, value, onChange }: ModelFieldProps) {
+  const suggestions = models.filter(isModelName);
+  if (suggestions.length === models.length) {
+    // The operator may have set a model that owners may not choose.
+    const names = [...new Set([...models, value])].filter(Boolean);
+    return (
+      <SelectField
+        label={LABELS.model}
+        {...(models.length === 0 && { hint: t("The default model is the only one in your plan.") })}
+        options={[["", t("Default model")], ...names.map((name) => [name, name] as const)]}
+        value={value}
+        onChange={onChange}
+      />
+    );
+  }
+  return (
+    <>
+      <TextField
+        label={LABELS.model}
+        hint={t("Leave empty for the default model, or enter a model of your plan: {models}.", {
+          models: models.map(describeModel).join(", "),
+        })}
+        maxLength={200}
+        spellCheck={false}
+        list="models"
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
+      <datalist id="models">
+        {suggestions.map((model) => (
+          <option key={model} value={model} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
 function describeModel(entry: string): string {
   if (isModelName(entry)) return entry;
   return t("{prefix} and the name of any of its models", { prefix: entry.slice(0, -1) });
-}
-
-function describeModels(models: readonly string[]): string {
-  return models.length === 0
-    ? t("Leave empty for the default model, the only one in your plan.")
-    : t("Leave empty for the default model, or enter a model of your plan: {models}.", {
-        models: models.map(describeModel).join(", "),
-      });
 }

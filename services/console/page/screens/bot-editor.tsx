@@ -128,7 +128,11 @@ function Editor({ bot, stored, models }: EditorProps) {
       );
       setChanges((before) => withoutSaved(before, changed));
       setBases(toBotSettings(saved));
-      announce(t("Saved. Visitors see the changes within a minute."));
+      announce(
+        changed.model && !models.includes(changed.model)
+          ? t("Saved. The model is not one of the suggestions: ask the bot something to see whether it answers.")
+          : t("Saved. Visitors see the changes within a minute."),
+      );
     },
   });
   // The bar with "Save" appears with the first change. It must not cover the field that is being edited.

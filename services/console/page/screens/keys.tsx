@@ -12,6 +12,7 @@ import { findBotOrFirst, resolveBotSlug } from "../components/chosen-bot.ts";
 import { CopyButton } from "../components/copy-button.tsx";
 import { formatDate, formatDay } from "../components/dates.ts";
 import { Confirm, Modal } from "../components/dialogs.tsx";
+import { FactLine } from "../components/facts.tsx";
 import { TextArea, TextField } from "../components/field.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
@@ -119,9 +120,14 @@ function KeyRow({ apiKey, botName, onShowSnippet }: KeyRowProps) {
         </span>
         <code>{publicKey}</code>
         <small>
-          {name !== "" && `${botName} · `}
-          {allowedDomains.join(", ")} · {t("created {date}", { date: formatDate(createdAt) })} ·{" "}
-          {lastUsedOn === "" ? t("no use recorded") : t("last used {date}", { date: formatDay(lastUsedOn) })}
+          <FactLine
+            facts={[
+              name !== "" && botName,
+              allowedDomains.join(", "),
+              t("created {date}", { date: formatDate(createdAt) }),
+              lastUsedOn === "" ? t("no use recorded") : t("last used {date}", { date: formatDay(lastUsedOn) }),
+            ]}
+          />
         </small>
       </span>
       {!isRevoked && (
@@ -191,6 +197,11 @@ function Snippet({ apiKey }: { apiKey: ApiKey }) {
       </pre>
       <CopyButton text={snippet} label={t("Copy the HTML")} />
       <p className="hint">{t("Works on {domains}.", { domains: apiKey.allowedDomains.join(", ") })}</p>
+      <p className="hint">
+        {t(
+          "No chat on your page? Compare its address with these domains, letter by letter: www.example.com and example.com are two domains. Choose Edit beside the key to add one.",
+        )}
+      </p>
     </div>
   );
 }

@@ -7,7 +7,7 @@ import { useBots } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { describeEntry } from "../audit-log/describe-entry.tsx";
 import { mergeEntries } from "../audit-log/merge-entries.ts";
-import { toBotOptions } from "../components/bot-names.ts";
+import { toBotNames } from "../components/bot-names.ts";
 import { formatDateTime } from "../components/dates.ts";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
@@ -60,7 +60,7 @@ function Entries() {
   });
   const list = useRef<HTMLUListElement>(null);
   // Bots without a name on the list, such as deleted ones, are named by their slugs.
-  const botNames = new Map(toBotOptions(useBots().data ?? []));
+  const botNames = new Map(toBotNames(useBots().data ?? []));
   const entries =
     data &&
     mergeEntries(

@@ -92,6 +92,16 @@ test("after a reload, tells the files that were added, failed, were interrupted 
   expect(createStore(storage).states()).toEqual([]);
 });
 
+test("forgets the list over a reload if all files were added", async () => {
+  const { store, sent, storage } = createStore();
+  const added = store.add(TARGET, [file("a"), file("b")]);
+  await settle();
+  for (const each of sent) each.end();
+  await added;
+  store.persist();
+  expect(createStore(storage).states()).toEqual([]);
+});
+
 test("starts with an empty list if the stored one cannot be read", () => {
   const storage = createStorage();
   storage.items.set("parley-uploads", "{");

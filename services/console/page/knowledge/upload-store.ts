@@ -50,8 +50,9 @@ export class UploadStore {
 
   constructor(deps: UploadStoreDeps) {
     this.#deps = deps;
+    // Without a problem, the list of documents shows the result.
     for (const [target, uploads] of Object.entries(readStored(deps.storage)))
-      this.#uploads.set(target, uploads.map(restore));
+      if (uploads.some(({ state }) => state !== "added")) this.#uploads.set(target, uploads.map(restore));
   }
 
   /** Returns the same list until an upload of the target changes. */

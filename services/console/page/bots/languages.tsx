@@ -50,32 +50,26 @@ export function Languages({ values, onChange }: LanguagesProps) {
         return (
           <fieldset key={language} className="quick-replies" data-language={language}>
             <legend>{name}</legend>
-            <TextArea
-              label={t("{label} ({language})", { label: LABELS.welcomeMessage, language: name })}
-              rows={2}
+            <LanguageText
+              label={LABELS.welcomeMessage}
+              language={language}
               maxLength={2_000}
-              lang={language}
-              dir="auto"
               value={texts.welcomeMessage}
-              onChange={({ target }) => change({ welcomeMessage: target.value })}
+              onChange={(welcomeMessage) => change({ welcomeMessage })}
             />
-            <TextArea
-              label={t("{label} ({language})", { label: LABELS.quickReplies, language: name })}
+            <LanguageText
+              label={LABELS.quickReplies}
               hint={t("One question a line, at most ten.")}
-              rows={2}
-              lang={language}
-              dir="auto"
+              language={language}
               value={texts.quickReplies.join("\n")}
-              onChange={({ target }) => change({ quickReplies: target.value === "" ? [] : target.value.split("\n") })}
+              onChange={(lines) => change({ quickReplies: lines === "" ? [] : lines.split("\n") })}
             />
-            <TextArea
-              label={t("{label} ({language})", { label: LABELS.fallback, language: name })}
-              rows={2}
+            <LanguageText
+              label={LABELS.fallback}
+              language={language}
               maxLength={2_000}
-              lang={language}
-              dir="auto"
               value={texts.fallback}
-              onChange={({ target }) => change({ fallback: target.value })}
+              onChange={(fallback) => change({ fallback })}
             />
             <WidgetWords language={language} name={name} values={texts.words} onChange={(words) => change({ words })} />
             <button type="button" className="button small" onClick={() => remove(language)}>
@@ -98,5 +92,26 @@ export function Languages({ values, onChange }: LanguagesProps) {
         </button>
       </div>
     </section>
+  );
+}
+
+type LanguageTextProps = {
+  label: string;
+  hint?: string;
+  language: string;
+  maxLength?: number;
+  value: string;
+  onChange: (value: string) => void;
+};
+
+function LanguageText({ label, language, onChange, ...props }: LanguageTextProps) {
+  return (
+    <TextArea
+      label={t("{label} ({language})", { label, language: languageName(language) })}
+      rows={2}
+      lang={language}
+      onChange={({ target }) => onChange(target.value)}
+      {...props}
+    />
   );
 }

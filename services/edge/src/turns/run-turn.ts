@@ -6,7 +6,7 @@ import { type QuotaService, ReserveStatus } from "@parley/rpc/quota";
 import { currentTracer, failpoint } from "@parley/service-kit";
 import type { UnpaidReplyLimiter } from "../rate-limits/index.ts";
 import { createTerminalEvents, type TurnEnding } from "./ending.ts";
-import type { DoneEvent } from "./events.ts";
+import type { BlockedEvent, DoneEvent } from "./events.ts";
 import { type GenerationContext, type GenerationInput, generateReply } from "./generate-reply.ts";
 import { createReplyResult, isUnpaid, type ReplyResult } from "./reply-result.ts";
 import type { RunningTurns } from "./running-turns.ts";
@@ -115,8 +115,15 @@ export async function runTurn(
 }
 
 /**
- * Runs an opened turn to its end. `ending` is undefined if it is unknown whether an outcome is stored. The sink has then received an ending
- * with the outcome `error`, or no ending if the turn has an idempotency key.
+ * Runs an opened turn to its end. `ending` is the stored ending; undefined if it is unknown whether an outcome is stored. OpenTurn itself closes a
+ * turn whose message it blocks, so such a turn does not count against the quota, and CloseTurn only adds its timings.
+ *
+ * | blocked by OpenTurn | key | the sink gets                          | the report has                  |
+ * | ------------------- | --- | -------------------------------------- | ------------------------------- |
+ * | yes                 | no  | the result, before CloseTurn           | the result                      |
+ * | yes                 | yes | the stored ending, if it is known      | the stored ending or the result |
+ * | no                  | no  | the stored ending or an error          | the same                        |
+ * | no                  | yes | the stored ending, if it is known      | the stored ending or an error   |
  */
 export async function completeTurn(
   deps: TurnDeps,
@@ -130,40 +137,25 @@ export async function completeTurn(
   failpoint("edge.opened");
   sink.meta({ session_id: request.sessionId, message_id: Number(opened.messageId) });
 
-  // OpenTurn has already closed a blocked turn, so CloseTurn only stores the turn's timings. A blocked turn does not count against the quota.
-  if (opened.blocked !== undefined) {
-    const { reason, fallback } = opened.blocked;
-    const time = readTimings(stopwatch);
-    const closing = { ...turn, outcome: OUTCOMES.blocked.proto, ...time };
-    const ending = {
-      ...NOTHING_USED,
-      outcome: "blocked" as const,
-      blocked: { reason, fallback },
-      latencyMs: time.latencyMs,
-    };
-    if (keyed === undefined) {
-      sink.end(ending);
-      deps.turnCloser.recordTimings(closing);
-      return { report: { ...turn, firstTokenMs: 0, isUnpaid: false, ...createReportFields(ending) }, ending };
-    }
-    keyed.onClosing();
-    const stored = await deps.turnCloser.close(closing, undefined, { isKeyed: true });
-    const storedEnding =
-      stored && mergeStored(createReplyResult({ outcome: "blocked", blocked: { reason, fallback } }), stored);
-    if (storedEnding !== undefined) sink.end(storedEnding);
-    const report = { ...turn, firstTokenMs: 0, isUnpaid: false, ...createReportFields(ending) };
-    return { report, ending: storedEnding };
+  const result =
+    opened.blocked === undefined
+      ? await reserveAndGenerate(deps, { ...turn, opened }, request.client, context)
+      : createBlockedResult(opened.blocked);
+  const { blocked, cause, outcome, day, hasOutput: _, isVisitorFailure: __, ...resultFields } = result;
+  const time = readTimings(stopwatch);
+  const report = { ...turn, firstTokenMs: result.firstTokenMs, isUnpaid: isUnpaid(result), cause };
+  const ownEnding = { ...result, latencyMs: time.latencyMs };
+  if (opened.blocked !== undefined && keyed === undefined) {
+    sink.end(ownEnding);
+    deps.turnCloser.recordTimings({ ...turn, outcome: OUTCOMES[outcome].proto, ...time });
+    return { report: { ...report, ...createReportFields(ownEnding) }, ending: ownEnding };
   }
 
-  const result = await reserveAndGenerate(deps, { ...turn, opened }, request.client, context);
-  const time = readTimings(stopwatch);
   stopwatch.enter("close");
   failpoint("edge.answered");
   keyed?.onClosing();
   // CloseTurn frees the client's hold. Counting before it makes the next turn that gets the hold see this reply.
-  if (isUnpaid(result)) await deps.unpaidReplies.count(request.client);
-  const { blocked, cause, outcome, day, hasOutput: _, isVisitorFailure: __, ...resultFields } = result;
-  const report = { ...turn, firstTokenMs: result.firstTokenMs, isUnpaid: isUnpaid(result), cause };
+  if (report.isUnpaid) await deps.unpaidReplies.count(request.client);
   const { databaseTimeMicroseconds: openedAtMicroseconds } = opened;
   const elapsedMs = stopwatch.elapsedMs() - openedAtMs;
   const stored = await deps.turnCloser.close(
@@ -179,15 +171,17 @@ export async function completeTurn(
     openedAtMicroseconds === undefined ? undefined : openedAtMicroseconds + BigInt(elapsedMs * 1_000),
     { isKeyed: keyed !== undefined },
   );
-
   failpoint("edge.closed");
+
   const storedEnding = stored && mergeStored(result, stored);
-  const ending = storedEnding ?? { ...result, outcome: "error" as const, latencyMs: time.latencyMs };
+  const ending = storedEnding ?? (opened.blocked ? ownEnding : { ...ownEnding, outcome: "error" as const });
   if (storedEnding !== undefined || keyed === undefined) sink.end(ending);
   return { report: { ...report, ...createReportFields(ending) }, ending: storedEnding };
 }
 
-const NOTHING_USED = { errorCode: "", model: "", tokensIn: 0, tokensOut: 0 };
+function createBlockedResult({ reason, fallback }: BlockedEvent): ReplyResult {
+  return createReplyResult({ outcome: "blocked", errorCode: "", blocked: { reason, fallback } });
+}
 
 /** Returns the ending that is stored. It differs from `result` if another process closed the turn first. */
 function mergeStored(result: ReplyResult, stored: CloseTurnResponse): TurnEnding {

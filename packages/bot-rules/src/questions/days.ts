@@ -90,6 +90,7 @@ export function findDays(text: string): ReadonlySet<Day> {
     .toLowerCase()
     .replace(/['’׳]|-feiras?/g, "")
     .replaceAll("week-end", "weekend")
+    .replace(/sonn-(?= )/g, "sonntag")
     .replaceAll("t/m", "tot");
   const tokens = plain.match(TOKEN) ?? [];
   const days = new Set<Day>();

@@ -1,3 +1,4 @@
+import { splitCompound } from "./compounds.ts";
 import * as de from "./synonyms/de.ts";
 import * as en from "./synonyms/en.ts";
 import * as es from "./synonyms/es.ts";
@@ -71,8 +72,12 @@ function relate(name: string, others: readonly string[]): void {
 
 /** Returns the words of a text without their endings. */
 function toKeys(text: string): string[] {
+  return toWords(text).map(removeEnding);
+}
+
+function toWords(text: string): string[] {
   const words = text.toLowerCase().replaceAll("’", "'").match(WORD) ?? [];
-  return words.map((word) => removeEnding(word.replace(ELISION, "")));
+  return words.map((word) => word.replace(ELISION, ""));
 }
 
 /** Removes the ending of a plural or of a verb. The result only has to be the same for the forms of a word. */
@@ -83,9 +88,18 @@ function removeEnding(word: string): string {
   );
 }
 
-/** Returns the words of names that mean about the same as a name in a text, or a kind of it, in any language. */
+/** Returns the words of names that mean about the same as a name in a text, or a kind of it, in any language. Also of the parts of a compound. */
 export function listSynonyms(text: string): string[] {
+  const parts = toWords(text).flatMap((word) => (isName(word) ? [] : splitCompound(word, isName)));
   const keys = toKeys(text);
+  return listRelated(keys).concat(parts, listRelated(toKeys(parts.join(" "))));
+}
+
+function isName(word: string): boolean {
+  return NAMES.get(removeEnding(word))?.some(({ keys }) => keys.length === 1) ?? false;
+}
+
+function listRelated(keys: readonly string[]): string[] {
   const found = keys.flatMap((key, from) => (NAMES.get(key) ?? []).filter((name) => isAt(name, keys, from)));
   const related = new Set(found.flatMap((name) => name.related).flatMap((name) => name.split(" ")));
   for (const own of keys) related.delete(own);

@@ -8,6 +8,7 @@ export const QUESTION_WORDS = toWords(`
   takes keep go goes going back come comes see look whenever whatever much i'm i'd i've
   bitte gibt geben sagen sag erklären zeigen zeig wissen weiß möchte möchten brauche brauchen etwas jemand lange viel viele oft schnell hallo
   geht gehen macht machen finden finde kommt heißt bedeutet benutzen verwenden möglich
+  plus moins cher chère chères chers cheapest expensive günstigste günstigsten billigste billigsten teuerste teuersten barato barata caro cara economico economica
   combien comment pourquoi quand quel quelle quels quelles dire dites expliquer montrer savoir voudrais voudrait besoin chose choses faire fait
   peut peux puis-je trouver bonjour utiliser possible
   cuánto cuánta cuántos cuántas cómo cuándo dónde cuál cuáles decir dime explicar mostrar saber quiero quisiera necesito algo hacer hace puedo

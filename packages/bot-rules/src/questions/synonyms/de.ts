@@ -4,21 +4,21 @@ buchen, buchung, reservieren, reservierung, vorbestellen, termin, terminvereinba
 ohne termin, einfach vorbeikommen, vorbeikommen, spontan, ohne anmeldung, ohne voranmeldung, ohne reservierung
 stornieren, stornierung, absagen, absage, storno, rücktritt, zurücktreten, abbestellen
 verschieben, umbuchen, verlegen, anderer termin, anderen termin, neuen termin, ändern
-geld zurück, erstatten, erstattung, rückerstattung, erstattet, rückzahlung, zurückzahlen, zurückbekommen
+geld zurück, erstatten, erstattung, rückerstattung, erstattet, rückzahlung, zurückzahlen, zurückbekommen, rückgeld, geld wieder
 anzahlung, vorauszahlung, im voraus, vorab bezahlen, vorkasse
 kaution, pfand, sicherheitsleistung
 zu spät, verspätung, verspäten, verspäte, später kommen, unpünktlich
 später, danach, nachher, nach dieser frist
 verpassen, verpasst, verpasse, versäumen, versäumt, versäumte, nicht erscheinen, nicht komme, nicht kommen
-rabatt, ermäßigung, ermäßigt, # percent auf, # prozent auf, nachlass, preisnachlass, vergünstigung, günstiger, billiger, weniger zahlen, sonderpreis, halber preis, sparen, gutschein code
+rabatt, ermäßigung, ermäßigt, # percent auf, # prozent auf, nachlass, preisnachlass, vergünstigung, günstiger, billiger, weniger zahlen, sonderpreis, halber preis, sparen, gutschein code, # percent weniger, prozent weniger
 kostenlos, gratis, ohne berechnung, entfällt, umsonst, kostenfrei, frei, ohne aufpreis, gebührenfrei, kostet nichts, unentgeltlich
 inklusive, inbegriffen, enthalten, dabei, im preis, mit drin, drin, eingeschlossen
 aufpreis, zuschlag, extra, zusätzlich, zusatzkosten, mehrpreis, hinzu, obendrauf
-parken, parkplatz, parkplätze, parkhaus, tiefgarage, auto abstellen, abstellen, auto lassen, stellplatz, parke
+parken, parkplatz, parkplätze, parkhaus, tiefgarage, auto abstellen, abstellen, auto lassen, stellplatz, parke, auto stellen, mit dem auto, parkmöglichkeit, parkmöglichkeiten, autos
 auto, pkw, wagen, fahrzeug
 abholen, abgeholt, abholung, holen, abholservice
 abgeben, abgabe, vorbeibringen
-liefern, lieferung, versand, versenden, verschicken, schicken, zustellen, geliefert, lieferzeit, versandkosten, porto, lieferservice
+liefern, lieferung, versand, versenden, verschicken, schicken, zustellen, geliefert, lieferzeit, versandkosten, porto, lieferservice, nach hause, ins haus, ausliefern
 paket, sendung, päckchen
 phonenumber, kontakt, erreichen, erreichbar, anrufen, telefon, telefonisch, telefonnummer, nummer, rufnummer, kontaktieren, rufen, sprechen
 mail, e mail, schreiben, nachricht, mailadresse
@@ -29,7 +29,7 @@ baby, säugling, babys
 jugendliche, teenager, jugend
 senioren, rentner, ältere, rente
 erwachsene, erwachsener
-student, studenten, studierende
+student, studenten, studierende, studi, studis, studentin, uni, hochschule
 herren, männer, mann
 damen, frauen, frau
 familie, familien, eltern
@@ -44,7 +44,7 @@ gebraucht, gebrauchte, second hand, secondhand, aus zweiter hand
 garantie, gewährleistung
 kostenvoranschlag, angebot, schätzung, preisauskunft
 unzufrieden, nicht zufrieden, nicht klarkomme, nicht zurecht, reklamation, beschwerde, reklamieren, gefällt nicht, beschweren, nicht gefällt
-kaputt, kaputte, defekt, beschädigt, schaden, gebrochen, abgebrochen, zerbrochen, funktioniert nicht, geht nicht
+kaputt, kaputte, defekt, beschädigt, schaden, gebrochen, abgebrochen, zerbrochen, funktioniert nicht, geht nicht, schäden, kaputtgegangen, kaputt gegangen, zu bruch, bruch
 reparieren, reparatur, instandsetzen, richten
 ersetzen, ersatz, austauschen, wechseln, tauschen, austausch
 rollstuhl, barrierefrei, behindert, behinderung, rollstuhlgerecht, stufenlos, ebenerdig, gehbehindert
@@ -55,15 +55,15 @@ dusche, duschen
 umkleide, umziehen, umkleiden, umkleidekabine
 schließfach, schließfächer, spind, wertsachen
 gepäck, koffer, taschen, rucksack
-aufbewahren, lagern, unterstellen, dalassen, aufheben, lassen, aufbewahrung, deponieren
+aufbewahren, lagern, unterstellen, dalassen, aufheben, lassen, aufbewahrung, deponieren, einlagern, lager, einlagerung, lagerung, zwischenlagern
 wlan, wifi, internet, wi fi
 mieten, vermieten, leihen, ausleihen, verleihen, verleih, vermietung, miete, ausborgen, leihweise
 kaufen, verkaufen, verkauf, erwerben
 gutschein, gutscheine, geschenkgutschein, geschenkkarte
 geschenk, verschenken, geschenke, einpacken
 gültig, gilt, gültigkeit, läuft ab, verfällt
-karte, kreditkarte, ec karte, girocard, visa, mastercard, kartenzahlung
-bar, barzahlung, bargeld, bar zahlen, in bar
+karte, kreditkarte, ec karte, girocard, visa, mastercard, kartenzahlung, nur bargeld, nur bar
+bar, barzahlung, bargeld, bar zahlen, in bar, nur karte, nur kartenzahlung, bargeldlos
 überweisung, überweisen, lastschrift, bankeinzug
 rechnung, quittung, beleg
 raten, ratenzahlung, abbezahlen, monatlich zahlen, rate
@@ -107,13 +107,13 @@ flughafen, flug
 bahnhof, zug, bahn, s bahn
 bus, buslinie, buslinien, bushaltestelle, haltestelle
 öffentliche verkehrsmittel, öffis, nahverkehr, mit dem bus, mit der bahn
-adresse, anschrift, straße, wo, finden, findest, liegt, standort, lage, hinkommen, anfahrt, seid ihr, sind sie, gasse, platz
+adresse, anschrift, straße, wo, finden, findest, liegt, standort, lage, hinkommen, anfahrt, seid ihr, sind sie, gasse, platz, sitz, sitzt, zu euch, zu ihnen, hof
 nähe, nah, nächste, neben, nebenan
 weit, entfernung, entfernt, zu fuß, gehminuten
 inhaber, inhaberin, besitzer, besitzerin, chef, chefin, gehört, gegründet, betreibt, leitet, geführt
 mitarbeiter, personal, team, angestellte
 job, stelle, stellen, ausbildungsplatz, bewerben, bewerbung, praktikum, karriere
-versicherung, versichert, haftpflicht
+versicherung, versichert, haftpflicht, schadensfall
 unterlagen, papiere, dokumente, ausweis, personalausweis, pass
 führerschein, fahrerlaubnis, lappen
 sprache, sprachen, sprechen, spricht
@@ -131,7 +131,7 @@ notfall, notdienst, notruf
 schmerzen, weh, zahnschmerzen
 regen, wetter, regnet, schlechtes wetter, schlechtwetter, sturm
 schwimmen, baden, badestrand
-mindestalter, wie alt, ab # jahren, ab welchem alter, altersgrenze, alter
+mindestalter, wie alt, ab # jahren, ab welchem alter, altersgrenze, alter, unter # jahren, jahre alt, ab #
 allein, alleine, ohne begleitung, ohne eltern, selbstständig
 in begleitung, begleitet, begleitete, aufsicht
 platz haben, plätze, personenzahl, kapazität, passen, fasst, wie viele personen, höchstens, maximal
@@ -146,7 +146,7 @@ zelten, camping, zelt, wohnmobil, wohnwagen
 führung, führungen, rundgang, tour
 ticket, eintritt, eintrittskarte, karten, eintrittspreis
 foto, fotografieren, fotos, bilder, filmen
-ferien, urlaub, betriebsferien, betriebsurlaub, sommerpause, feiertag, feiertage, feiertagen, weihnachten
+ferien, urlaub, betriebsferien, betriebsurlaub, sommerpause
 geschlossen, zu haben, ruhetag, schließen, nicht besetzt, schließtage
 abend, abends
 wochenende, samstag, sonntag
@@ -186,7 +186,7 @@ bildschirm, display, scheibe
 laden, aufladen, ladestation, ladesäule, ladesäulen, ladepunkt, wallbox
 e auto, elektroauto, elektroautos, elektrofahrzeug, stromer
 motorrad, roller, moped
-lkw, laster, lastwagen
+lkw, laster, lastwagen, transporter, sprinter
 automatik, schaltgetriebe, schaltung, gangschaltung
 arzt, ärztin, tierarzt, zahnarzt
 geimpft, impfung, impfpass
@@ -229,7 +229,7 @@ einzelzimmer, einbettzimmer
 grillen, grill, grillplatz
 linsen, kontaktlinsen
 ehepartner, frau, mann, paar, paare, partner
-pausieren, aussetzen, ruhen lassen, einfrieren
+pausieren, aussetzen, ruhen lassen, einfrieren, pause, unterbrechen, unterbrechung
 azubi, azubis, ausbildung, lehrling, bilden
 spende, spenden, altgeräte
 beginnen, beginnt, beginn, starten, startet, losgehen, los, anfang
@@ -240,6 +240,39 @@ operation, eingriff
 partner, tanzpartner, mitspieler
 gäste, personenzahl, gästezahl
 bedienung, kellner, servicekräfte
+jede woche, pro woche, in der woche
+feiertag, feiertage, feiertagen
+weihnachten, heiligabend, weihnachtstag, weihnachtstage, weihnachtsfeiertage
+ostern, ostermontag, karfreitag, osterfeiertage
+silvester, neujahr, jahreswechsel
+film, kinofilm, vorstellung
+umzug, umziehen, übersiedlung
+karton, kartons, umzugskarton, kisten, schachtel
+nachbar, nicht da, nicht zu hause, niemand da, niemanden antreffen, nicht daheim
+picknick, eigenes essen, selbst mitgebracht, mitgebrachte, eigene speisen, eigene getränke
+kühlschrank, gefrierschrank
+fernseher, tv
+leine, angeleint
+postleitzahl, plz
+aufbauen, aufbau, montieren, montage, abbauen, abbau, installieren
+gemüse, obst, früchte
+rund um die uhr, nachts, jederzeit, automat
+küche, kochen, selbstversorger
+waschmaschine, wäsche waschen, wäsche
+wandern, spazieren, spaziergang
+treuekarte, stempelkarte, bonuskarte, punkte
+junggesellenabschied, junggesellinnenabschied
+betriebsausflug, teamevent, firmenfeier, firmenevent, betriebsfeier
+kindergeburtstag, kindergeburtstage, geburtstagsfeier
+mindestlaufzeit, laufzeit, vertragslaufzeit, vertragsdauer, gebunden
+anfahrtskosten, anfahrtspauschale, fahrtkosten
+angebot, offerte, kostenvoranschlag
+besichtigung, besichtigen, anschauen, ansehen
+sonnenschirm, liegestuhl, liegen
+gefäße, behälter, eigene dosen
+füttern, futter
+pflücken, selbst pflücken, ernten
+chip, mikrochip, chippen
 `;
 
 export const KINDS = `
@@ -249,9 +282,11 @@ fahrzeug, fahrzeuge: auto, motorrad, lkw, wohnmobil
 unterlagen, dokumente: ausweis, pass, führerschein, nachweis, passfoto
 kinder: kleinkind, baby, jugendliche
 getränke: wein, bier, kaffee, tee, saft
-feiertage: weihnachten, ostern, neujahr, silvester
+feiertage, feiertag, feiertagen: weihnachten, heiligabend, ostern, karfreitag, pfingsten, neujahr, silvester, allerheiligen
 sommer, hauptsaison: juni, juli, august
 winter: dezember, januar, februar
 auto: golf, vw, bmw, audi, opel
 sprache, sprachen: englisch, deutsch, französisch, spanisch, italienisch
+essen: pizza, kuchen, brot, snacks
+möbel: schrank, sofa, bett, tisch, couch
 `;

@@ -10,11 +10,11 @@ deposit, down payment, prepayment, in advance, upfront, up front, advance paymen
 late, delay, running late, be late, am late, overdue, minutes late
 later, after that, afterwards, otherwise
 no show, not show up, show up, miss, missed, fail to appear, skip
-discount, deal, deals, reduced, reduction, reduced price, reduced rate, concession, cheaper, pay less, # off, # less, # percent off, # percent less, half price, special rate, special price, own rates, special offer, promotion, promo code, save money
+discount, deal, deals, reduced, reduction, reduced price, reduced rate, concession, cheaper, pay less, # off, # less, # percent off, # percent less, half price, special rate, special price, own rates, special offer, promotion, promo code, save money, cheaper price, reduction for, money off, half, half off
 free, complimentary, gratis, no charge, free of charge, without charge, at no cost, no cost, for nothing, costs nothing, pay nothing, without extra cost
 included, include, includes, comes with, come with, part of the price, inclusive, in the price, cover, covered
 extra, surcharge, supplement, additional, extra charge, on top
-parking, park, car park, free spaces, spaces behind, parking spaces, multi storey, parking lot, parking space, leave car, garage
+parking, park, car park, free spaces, spaces behind, parking spaces, multi storey, parking lot, parking space, leave car, garage, come by car, cars, by car, driving
 car, vehicle, automobile
 pick up, collect, collection, pickup, fetch
 drop off, hand in, bring in
@@ -41,7 +41,7 @@ haircut, cut, trim
 dye, dyed, colour, color, tint, bleach
 hair, hairdressing
 password, passcode, pin
-forgot, lost, misplaced, lose, lost property, left behind, forgotten
+forgot, lost, misplaced, lose, lost property, left behind, forgotten, left my, left it, left something, left our
 used phones, second hand, used, refurbished, pre owned, secondhand, preloved
 warranty, guarantee, guaranteed
 quote, estimate, quotation, tell the price, price before, cost estimate, assessment
@@ -67,8 +67,8 @@ gift, present
 voucher, gift card, gift voucher, gift certificate, vouchers
 wrap, gift wrap, wrapped, wrapping
 valid, expire, expires, validity, expiry, run out, good for, last
-card, credit card, debit card, visa, mastercard, amex, plastic
-cash, banknotes, coins
+card, credit card, debit card, visa, mastercard, amex, plastic, cash only
+cash, banknotes, coins, cards only, card only, cashless
 contactless, apple pay, google pay, mobile payment
 bank transfer, transfer, wire transfer, bacs, direct debit
 invoice, bill, receipt
@@ -112,7 +112,7 @@ airport, flight
 station, train station, railway, train, rail
 bus, buses, bus stop, coach
 public transport, by bus, by train, metro, underground, tram, subway
-directions, get there, get here, find you, find us, located, location, address, where are you, street, road, lane, avenue
+directions, get there, get here, find you, find us, located, location, address, where are you, street, road, lane, avenue, based, situated, whereabouts
 near, close to, nearby, next to, nearest
 far, distance, walk, away
 owner, own, owns, founder, founded, run by, boss, manager, runs
@@ -142,7 +142,7 @@ pain, hurt, ache, hurts
 rain, raining, rainy, weather, bad weather, storm, wet
 wind, windy, storm, high wind
 swim, swimming
-minimum age, how old, old enough, age limit, age
+minimum age, how old, old enough, age limit, age, aged, aged # and over, # and over, year old, under the age of #
 alone, on their own, on your own, by myself, on my own, unaccompanied, by himself, by herself, by themselves, without parents, solo, by oneself, without an adult
 accompanied, accompany, supervised, supervision, with an adult, with a parent
 capacity, fit, seat, seats, hold, holds, how many people, carries, sleeps, maximum number
@@ -160,7 +160,7 @@ audio guide, audioguide
 photo, photograph, photography, pictures, take pictures, photos, filming
 exhibition, exhibit, collection
 season, seasonal, summer, winter
-holiday, holidays, vacation, christmas, bank holiday, bank holidays, public holiday, public holidays, easter, new year
+vacation, annual leave, school holidays
 weekend, weekends, saturday, sunday
 evening, evenings, night, tonight
 opening hours, opening times, hours
@@ -282,6 +282,44 @@ guests, number of people, head count, attendees
 change, modify, amend, edit
 waiter, waiters, waitress, serving staff
 dog food, cat food, pet food
+bank holiday, bank holidays, public holiday, public holidays, holiday, holidays
+christmas, xmas, christmas day, christmas eve, boxing day
+easter, good friday, easter monday
+new year, new year's day, new year's eve
+film, movie, films, movies
+ads, adverts, advertisements, commercials, trailers
+deaf, hearing, subtitles, captions
+microchip, chip, chipping, microchipped
+not home, not at home, nobody in, no one home, nobody home, not in, neighbour
+own food, outside food, bring food, own drinks, bring drinks, own lunch, packed lunch, picnic
+fridge, refrigerator, freezer
+tv, television, telly
+leash, lead
+postcode, zip code
+assemble, assembly, install, installation, set up, mount
+vegetables, veg, produce, fruit
+bouquet, bunch, posy
+dispose, haul away, take old, take away old, get rid of
+wilt, wither, dead, died, droop
+instructions, manual
+sunscreen, sun cream
+trainers, sneakers
+weight, heavy
+temperature, how warm, degrees
+fireplace, wood burner, stove
+ironing board, iron
+washing machine, laundry, washer
+kitchen, cook, cooking, self catering
+allowed in, admitted
+walk, hike, hiking
+stamp card, loyalty card, loyalty, points
+newsletter, mailing list
+certificate, diploma
+lesson, session, sessions, class
+refill, top up
+hen party, hen do, stag do, bachelorette, bachelor
+team building, staff outing, work outing, office party, corporate event, companies
+kids' party, children's party, birthday party
 `;
 
 export const KINDS = `
@@ -297,7 +335,7 @@ clothes, garment, garments, clothing: shirt, jacket, coat, dress, trousers, suit
 documents, id: passport, driving licence, identity card
 children, under, age: year old, years old, baby, toddler, teenager
 drinks, beverages: wine, beer, coffee, tea, juice
-holidays: christmas, easter, new year
+holidays, holiday, bank holidays, bank holiday, public holidays, public holiday: christmas, xmas, christmas day, boxing day, easter, good friday, new year, new year's day, new year's eve, thanksgiving
 summer: june, july, august
 winter: december, january, february
 meals, food: breakfast, lunch, dinner
@@ -307,4 +345,5 @@ craft, boats: canoe, kayak, paddleboard
 equipment: helmet, paddle, rope, shoes
 language, languages: english, german, french, spanish, italian, dutch
 packing materials, packing material: boxes, tape, padlocks
+food: pizza, sandwich, sandwiches, burger, cake, snacks
 `;

@@ -10,11 +10,11 @@ fianza, depósito
 retraso, llegar tarde, llego tarde, retrasar
 más tarde, después, luego, pasado ese plazo
 perder, faltar, no presentarse, no acudir, perdí, falta, no voy, no vengo
-descuento, rebaja, # percent de, # percent menos, reducción, reducido, más barato, tarifa reducida, promoción, oferta, mitad de precio, # de descuento, precio especial, pagar menos, bonificación
+descuento, rebaja, # percent de, # percent menos, reducción, reducido, más barato, tarifa reducida, promoción, oferta, mitad de precio, # de descuento, precio especial, pagar menos, bonificación, dto, # percent a, la mitad
 gratis, gratuito, sin coste, libre, sin cargo, de regalo, no cuesta nada, sin pagar, sin suplemento
 incluido, incluye, incluida, incluyen, viene con, en el precio, comprendido
 suplemento, extra, recargo, aparte, adicional, de más, cobramos
-aparcar, aparcamiento, parking, estacionar, dejar coche, plazas de aparcamiento, garaje, estacionamiento
+aparcar, aparcamiento, parking, estacionar, dejar coche, plazas de aparcamiento, garaje, estacionamiento, en coche, coches, dónde dejar
 coche, auto, vehículo, carro
 recoger, recogida, retirar, pasar a buscar
 dejar, entregar, depositar
@@ -29,7 +29,7 @@ bebé, bebés, recién nacido
 adolescente, joven, jóvenes
 jubilado, mayores, pensionista, tercera edad, jubilados, senior
 adulto, adultos
-estudiante, estudiantes, alumno, alumnos
+estudiante, estudiantes, alumno, alumnos, universitario, universitarios, carné universitario, universidad
 hombre, caballero, caballeros, hombres
 mujer, señora, mujeres, señoras
 familia, padres, familias
@@ -61,8 +61,8 @@ comprar, compra, vender, venta
 regalo, regalar
 tarjeta regalo, bono regalo, vale regalo, cheque regalo, bono, vale
 válido, caduca, validez, vence, caducidad
-tarjeta, tarjeta de crédito, tarjeta de débito, visa, mastercard, con tarjeta
-efectivo, metálico, en efectivo, en metálico, al contado, monedas
+tarjeta, tarjeta de crédito, tarjeta de débito, visa, mastercard, con tarjeta, solo efectivo
+efectivo, metálico, en efectivo, en metálico, al contado, monedas, solo tarjeta, solo con tarjeta
 transferencia, domiciliación, bizum
 factura, recibo, ticket, comprobante
 plazos, a plazos, cuotas, financiar, financiación, fraccionar
@@ -106,7 +106,7 @@ aeropuerto, vuelo
 estación, tren, renfe
 autobús, bus, autobuses, parada
 transporte público, metro, tranvía
-dirección, calle, dónde, encontrar, encuentra, situado, ubicado, ubicación, llegar, avenida, plaza, estáis, estamos en
+dirección, calle, dónde, encontrar, encuentra, situado, ubicado, ubicación, llegar, avenida, plaza, estáis, estamos en, ubicados, estamos, os encontráis, cómo llegar
 cerca, próximo, al lado, junto
 lejos, distancia, a pie, andando
 dueño, propietario, jefe, fundador, fundado, dirige, dueña
@@ -128,7 +128,7 @@ urgente, urgencia, exprés, rápido, mismo día, urgencias
 dolor, duele, me duele
 lluvia, llueve, tiempo, mal tiempo, tormenta
 nadar, natación, bañarse
-edad mínima, qué edad, a partir de # años, desde # años, límite de edad
+edad mínima, qué edad, a partir de # años, desde # años, límite de edad, mayores de # años, mayores de #, menores de #, tiene # años, # años
 solo, solos, sola, sin acompañante, sin adulto
 aforo, capacidad, caben, cabe, plazas, máximo de personas
 habitación, habitaciones, alojamiento, cuarto
@@ -142,7 +142,7 @@ acampar, camping, tienda, autocaravana, caravana
 visita guiada, guía, visita, visitar
 entrada, entradas, ticket, billete
 foto, fotos, fotografía, grabar, hacer fotos
-vacaciones, festivos, festivo, navidad, descanso, de descanso, cerrado por vacaciones
+vacaciones, descanso, de descanso, cerrado por vacaciones
 cerrado, cerramos, cierra, cerráis, cierran, no abrimos
 noche, por la noche, tarde noche
 fin de semana, sábado, domingo
@@ -233,6 +233,33 @@ operación, cirugía, intervención
 invitados, número de personas, asistentes
 modificar, cambiar, modificación
 camarero, camareros, servicio de mesa
+llegamos tarde, se retrasa, retrasa, llegar tarde
+festivo, festivos, día festivo, días festivos, feriado, feriados
+navidad, nochebuena, navidades, # de diciembre
+nochevieja, año nuevo
+semana santa, pascua, viernes santo
+reyes
+película, películas, cine, sesión
+vecino, no estoy en casa, no hay nadie, ausente
+picnic, comida de casa, propia comida, traer comida, bocadillo, bocadillos
+nevera, frigorífico, cocina, cocinar, microondas
+tele, televisión, tv
+correa, atado, atados
+código postal, cp
+montar, montaje, instalar, instalación, desmontar
+verdura, verduras, fruta, frutas
+imprimir, impresión, copias, fotocopia, fotocopias
+senderismo, caminar, paseo, ruta
+tarjeta de fidelidad, puntos, fidelidad
+despedida, despedidas, despedida de soltera, despedida de soltero
+empresa, empresas, oficina, compañeros, equipo, team building
+cumpleaños infantil, cumpleaños, fiesta infantil
+sombrilla, hamaca, hamacas, tumbona
+desplazamiento, gastos de desplazamiento
+miedo, susto, sustos, terror, asusta
+jugador, jugadores, personas, participantes
+chip, microchip, poner chip
+móvil, móviles, teléfono móvil, celular
 `;
 
 export const KINDS = `
@@ -247,4 +274,6 @@ invierno: diciembre, enero, febrero
 comidas: desayuno, almuerzo, cena
 pago, pagar: tarjeta, efectivo, transferencia, bizum
 idioma, idiomas, lengua: inglés, alemán, francés, español, italiano
+festivos, festivo, feriados: navidad, nochebuena, año nuevo, reyes, semana santa, nochevieja
+comida: pizza, bocadillo, bocadillos
 `;

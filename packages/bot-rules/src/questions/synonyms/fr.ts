@@ -11,11 +11,11 @@ retard, en retard, arriver tard
 plus tard, après, ensuite, passé ce délai, au delà
 manquer, rater, raté, absent, absence, pas venir, louper, pas là
 rattraper, rattrapé, remplacer, récupérer un cours
-réduction, remise, # percent de, rabais, tarif réduit, promotion, moins cher, ristourne, # de remise, demi tarif, avantage, tarif préférentiel, payer moins, code promo, bénéficie
+réduction, remise, # percent de, rabais, tarif réduit, promotion, moins cher, ristourne, # de remise, demi tarif, avantage, tarif préférentiel, payer moins, code promo, bénéficie, moitié prix, la moitié, # percent de moins
 gratuit, gratuitement, offert, offerte, libre, sans frais, sans supplément, ne coûte rien, sans payer
 inclus, incluse, incluses, compris, comprise, comprises, comprend, inclut, dans le prix, fourni, fournis, prévu
 supplément, en plus, surcoût, supplémentaire, majoration, s'ajoute, en sus
-parking, garer, stationner, stationnement, se garer, laisser voiture, place de parking
+parking, garer, stationner, stationnement, se garer, laisser voiture, place de parking, places pour les voitures, en voiture, voitures
 voiture, auto, véhicule
 venir chercher, récupérer, retirer, retrait, aller chercher, reprendre
 déposer, dépôt, apporter, amener
@@ -30,7 +30,7 @@ bébé, nourrisson, bébés
 adolescent, ado, jeune, jeunes
 senior, retraité, personnes âgées, aîné
 adulte, adultes, majeur
-étudiant, étudiants, étudiante, scolaire
+étudiant, étudiants, étudiante, scolaire, étudiantes, universitaire
 homme, hommes, messieurs, masculin
 femme, femmes, dames, féminin
 famille, parents
@@ -58,13 +58,13 @@ bagage, bagages, valise, valises, sac, sacs
 garder, conserver, conservons, stocker, entreposer, laisser
 affaires, vêtement, vêtements, habits, linge, article, articles, fringues, pièces
 wifi, wi fi, internet, connexion
-louer, location, emprunter
+louer, location, emprunter, louez
 acheter, achat, vente, vendre, vend, vendons, vendez
 offrir, cadeau, cadeaux
 bon cadeau, bons cadeaux, chèque cadeau, carte cadeau
 valable, validité, expire, valide
-carte, carte bancaire, carte bleue, cb, visa, mastercard, carte de crédit
-espèces, liquide, en liquide, cash
+carte, carte bancaire, carte bleue, cb, visa, mastercard, carte de crédit, uniquement en espèces
+espèces, liquide, en liquide, cash, uniquement par carte, carte uniquement
 chèque, chèques
 virement, prélèvement
 chèques vacances, ancv
@@ -83,7 +83,7 @@ enseigner, apprendre, apprend
 solfège, notes, partition
 inscrire, inscription, s'inscrire, inscriptions, adhérer, adhésion, m'inscrire
 abonnement, abonné, adhérent, membre
-résilier, résiliation, arrêter, mettre fin, quitter
+résilier, résiliation, arrêter, mettre fin, quitter, se désabonner, désabonner, désengager, s'arrête, préavis
 rentrée, année commence, début de l'année, début des cours, reprise
 apporter, emporter, prendre avec, amener, emmener
 porter, tenue, s'habiller
@@ -92,7 +92,7 @@ serviette, serviettes
 bonnet de bain, bonnet
 fumer, fumeur, cigarette, tabac
 alcool, bière, vin
-manger, repas, restauration, nourriture, se restaurer
+manger, repas, restauration, nourriture, se restaurer, déjeune
 petit déjeuner, petit déj, petits déjeuners
 boisson, boire, boissons
 végétarien, végétarienne, sans viande, végétariens
@@ -113,7 +113,7 @@ aéroport, vol
 gare, train, sncf
 bus, autobus, arrêt de bus, car
 transports en commun, métro, tram, tramway
-adresse, rue, situé, située, nous trouver, vous trouver, vous êtes où, avenue
+adresse, rue, situé, située, nous trouver, vous trouver, vous êtes où, avenue, vous êtes situés, situés, au numéro, vous situez
 près, proche, à côté, en face
 loin, distance, à pied, mètres, kilomètres
 propriétaire, patron, gérant, fondateur, fondé, tenu par, dirige, tient
@@ -138,7 +138,7 @@ urgent, express, urgence, rapide, le jour même, rapidement, vite
 douleur, mal, souffrir
 pluie, pleut, météo, mauvais temps, intempéries, orage
 nager, natation, baigner, baignade
-âge minimum, à partir de quel âge, limite d'âge, dès # ans, à partir de # ans, quel âge, trop tard
+âge minimum, à partir de quel âge, limite d'âge, dès # ans, à partir de # ans, quel âge, trop tard, moins de # ans, plus de # ans, # ans, a # ans
 seul, seuls, seule, sans accompagnateur, sans adulte, non accompagné, tout seul
 capacité, places, combien de personnes, personnes maximum, accueillir, accueille, assises
 chambre, chambres, hébergement
@@ -152,7 +152,7 @@ camper, camping, tente, camping car, caravane
 visite, visiter, visite guidée, guide, guidée
 billet, entrée, ticket, tarif d'entrée, droit d'entrée
 photo, photographier, photos, filmer
-vacances, congés, congé, fermeture annuelle, jour férié, jours fériés, noël, congés annuels
+vacances, congés, congé, fermeture annuelle, congés annuels
 fermé, fermée, fermeture, fermons, pas ouvert, pas de cours
 soir, soirée
 week end, samedi, dimanche
@@ -246,6 +246,37 @@ modifier, changer, modification
 serveur, serveurs, serveuse, service à table
 veille, jour avant, dernières heures, dernier moment, dernière minute
 sur place, sur les lieux
+jour férié, jours fériés, férié, fériés
+noël, réveillon, veille de noël
+pâques, lundi de pâques
+jour de l'an, nouvel an, premier de l'an, saint sylvestre
+fête nationale
+film, séance, projection
+voisin, pas chez moi, pas là, absent
+pique nique, propre repas, son repas, apporter à manger, apporter son repas
+réfrigérateur, frigo, four, micro ondes, cuisine, cuisiner
+télé, télévision, tv
+laisse, tenu en laisse, tenus en laisse
+code postal, cp
+monter, montage, installer, installation, démonter
+légumes, fruits
+imprimer, impression, impressions, imprimante, photocopie, copie, photocopies
+téléphoner, appels, coup de fil, cabine, cabines, passer un appel, visio
+randonnée, marche, balade, promenade
+carte de fidélité, fidélité, points
+enterrement de vie, evjf, evg
+séminaire, team building, sortie d'entreprise, soirée d'entreprise
+anniversaire d'enfant, goûter d'anniversaire
+engagement, durée minimum, sans engagement
+déplacement, frais de déplacement
+parasol, transat, transats, chaise longue
+moitié prix, demi tarif, réduction
+courrier, domiciliation, domicilier
+réunion, salle de réunion, réunions
+entretien, maintenance
+puce, puçage, identification
+jouer, jeu, jeux
+s'occuper, surveillance, surveiller
 `;
 
 export const KINDS = `
@@ -263,4 +294,6 @@ hiver: décembre, janvier, février
 repas: petit déjeuner, déjeuner, dîner
 paiement: carte, espèces, chèque, virement
 langue, langues: anglais, allemand, français, espagnol, italien
+jours fériés, jour férié, fériés: noël, pâques, toussaint, jour de l'an, nouvel an, ascension, pentecôte
+repas, nourriture: pizza, sandwich, sandwichs
 `;

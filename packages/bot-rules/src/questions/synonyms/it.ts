@@ -1,11 +1,11 @@
 /** Italian. See SynonymLists. */
 export const GROUPS = `
-prenotare, prenotazione, prenotazioni, appuntamento, fissare, prendere appuntamento, riservare
+prenotare, prenotazione, prenotazioni, appuntamento, fissare, prendere appuntamento, riservare, riservate, riservo, si prenota
 senza appuntamento, senza prenotare, senza prenotazione, basta passare, passare direttamente, presentarsi
 annullare, annullamento, disdire, disdetta, cancellare, cancellazione, annullo, disdico
 spostare, rimandare, cambiare data, altra data, posticipare, cambiare la data
 rimborso, rimborsare, restituire, soldi indietro, ridare, ridate i soldi, restituiamo, resa, rendere, ridare i soldi
-acconto, anticipo, in anticipo, pagamento anticipato, versare
+acconto, anticipo, in anticipo, pagamento anticipato, versare, caparra
 cauzione, caparra, deposito cauzionale
 ritardo, in ritardo, arrivare tardi, fate tardi, faccio tardi, arriviamo dopo, arrivo dopo
 più tardi, dopo, poi, oltre questo termine
@@ -14,7 +14,7 @@ sconto, riduzione, # percent in meno, # percent di sconto, ridotto, tariffa rido
 gratis, gratuito, gratuita, libero, senza costi, non costa nulla, senza supplemento, omaggio, non si paga, gratuitamente
 incluso, compreso, compresa, inclusa, compresi, incluse, comprende, nel prezzo, include
 supplemento, extra, in più, aggiunta, sovrapprezzo, a parte
-parcheggio, parcheggiare, lasciare auto, lasciare macchina, posto auto, posti auto, parcheggi, garage
+parcheggio, parcheggiare, lasciare auto, lasciare macchina, posto auto, posti auto, parcheggi, garage, in macchina, in auto, auto si lasciano, macchine, lasciare la macchina
 auto, macchina, automobile, vettura, veicolo
 ritirare, ritiro, venire a prendere, recuperare
 consegnare, portare, lasciare, consegna
@@ -24,7 +24,7 @@ phonenumber, contattare, contatto, chiamare, telefono, telefonare, numero, telef
 mail, e mail, email, scrivere, messaggio, posta elettronica
 avvisare, informare, preavviso, avviso, comunicare
 mancia
-bambino, bambini, sotto i # anni, fino a # anni, bambina, figlio, figlia, piccoli, minore, minori, ragazzini, bimbo, bimbi
+bambino, bambini, sotto i # anni, fino a # anni, bambina, figlio, figlia, piccoli, minore, minori, ragazzini, bimbo, bimbi, ragazzino, piccolo, nipotino
 neonato, bebè, neonati
 ragazzo, ragazzi, adolescente, giovani
 anziano, pensionato, anziani, pensionati, terza età, over 65
@@ -47,7 +47,7 @@ rotto, guasto, danneggiato, difettoso, rotta, danni, danno, non funziona, graffi
 riparare, riparazione, riparazioni, aggiustare, sistemare, sistemate, lavori, lavoro
 carrozzeria, graffio, portiera, ammaccatura
 sostituire, sostituzione, cambiare, cambio, ricambio
-sedia a rotelle, accessibile, disabile, disabili, accessibilità, senza barriere, carrozzina, mobilità ridotta, rampa
+sedia a rotelle, accessibile, disabile, disabili, accessibilità, senza barriere, carrozzina, mobilità ridotta, rampa, non cammina, camminare, passerella, passerelle
 ascensore, montacarichi
 scale, gradini, scalini
 bagno, toilette, servizi igienici, wc, bagni
@@ -62,8 +62,8 @@ comprare, acquistare, vendere, vendita, acquisto
 regalo, regalare
 buono regalo, carta regalo, gift card, buono, buoni
 valido, scade, validità, scadenza, vale
-carta, carta di credito, bancomat, visa, mastercard, carte
-contanti, contante, in contanti
+carta, carta di credito, bancomat, visa, mastercard, carte, solo contanti
+contanti, contante, in contanti, solo carte, solo con carta
 bonifico, addebito
 fattura, ricevuta, scontrino
 rate, rateizzare, a rate, finanziamento, dilazionare
@@ -105,7 +105,7 @@ aeroporto, volo
 stazione, treno, ferrovia
 autobus, bus, fermata, corriera
 mezzi pubblici, metro, tram
-indirizzo, via, piazza, dove, trovate, trova, trovo, si trova, siamo in, raggiungere, strada, viale, arrivare
+indirizzo, via, piazza, dove, trovate, trova, trovo, si trova, siamo in, raggiungere, strada, viale, arrivare, di preciso, laboratorio si trova, sede, ubicati
 vicino, accanto, nei pressi
 lontano, distanza, a piedi, dista, lontana
 proprietario, titolare, capo, fondatore, fondato, gestisce
@@ -123,12 +123,12 @@ biologico, bio, ecologico
 buttare, riciclare, smaltire
 attesa, aspettare, coda
 pronto, pronta, finito
-urgente, urgenza, espresso, veloce, stesso giorno, emergenza
+urgente, urgenza, espresso, veloce, stesso giorno, emergenza, entro domani, per domani, in giornata, in 24 ore, fretta
 emergenza, soccorso, soccorso stradale, rimasto a piedi, guasto, carro attrezzi, ore su
 dolore, male, fa male
 pioggia, piove, maltempo, brutto tempo
 nuotare, nuoto, bagno
-età minima, quanti anni, dai # anni, a partire da # anni
+età minima, quanti anni, dai # anni, a partire da # anni, sotto i # anni, ha # anni, fino a # anni
 solo, soli, sola, senza accompagnatore, senza adulto
 capienza, posti, quante persone, ci stanno, posti a sedere, massimo di persone, capacità
 camera, stanza, camere, alloggio
@@ -143,7 +143,7 @@ campeggio, tenda, camper, roulotte
 visita guidata, guida, visita, visitare, vedere, visite
 biglietto, ingresso, biglietti, entrata
 foto, fotografie, fotografare, fotografia
-ferie, vacanza, vacanze, festivi, festivo, natale, chiuso per ferie, chiusura estiva
+ferie, vacanza, vacanze, chiuso per ferie, chiusura estiva
 chiuso, chiusura, chiudere, chiudete, chiusa, chiusi
 fuori orario, prima dell'apertura, dopo la chiusura
 sera, serale, serata
@@ -235,6 +235,36 @@ operazione, intervento chirurgico
 invitati, numero di persone, ospiti
 modificare, cambiare, modifica
 cameriere, camerieri
+festivo, festivi, giorni festivi, festività, giorno festivo
+natale, vigilia, santo stefano
+pasqua, pasquetta
+capodanno, san silvestro, primo dell'anno
+ferragosto
+film, proiezione, spettacolo
+vicino di casa, non sono in casa, nessuno in casa, assenti
+panino, panini, pranzo al sacco, proprio pranzo, cibo da casa, portare da mangiare, picnic
+frigo, frigorifero, cucina, cucinare
+televisione, tv, tele
+guinzaglio, al guinzaglio
+codice postale, cap
+montare, montaggio, installare, installazione, smontare
+verdura, verdure, frutta
+stampare, stampa, fotocopie, copie
+camminata, escursione, passeggiata, trekking
+tessera fedeltà, fedeltà, punti
+addio al nubilato, addio al celibato
+team building, evento aziendale, aziende, colleghi
+festa di compleanno, compleanno
+ombrellone, lettino, sdraio, lettini, ombrelloni
+strappo, buco, rammendo, rammendare, strappato, bucato
+orlo, accorciare, stringere, allargare, restringere
+maglione, maglia, pullover
+bagnino, salvataggio, sorveglianza
+trasferta, spese di trasferta
+costume, costumi
+microchip, chip
+proprietari, titolari, proprietario, titolare
+vestito, vestiti, abiti, abito, capi, capo
 `;
 
 export const KINDS = `
@@ -249,4 +279,6 @@ inverno: dicembre, gennaio, febbraio
 gomme, pneumatici, gomme stagionale: gomme invernali, gomme estive
 pasti: colazione, pranzo, cena
 lingua, lingue: inglese, tedesco, francese, spagnolo, italiano
+festivi, festivo, giorni festivi, festività: natale, santo stefano, pasqua, pasquetta, capodanno, ferragosto
+cibo: pizza, panino, panini
 `;

@@ -102,7 +102,12 @@ export function refersToPrevious(sentences: readonly Sentence[], index: number, 
 function extractTermsWithConcepts(text: string, language: Language): Set<string> {
   const compounds = text.match(/\p{L}+(?:-\p{L}+)+/gu)?.map((word) => word.replaceAll("-", "")) ?? [];
   const concepts = findNames(text, language).flatMap((name) => name.concepts);
-  return new Set([...extractTerms([text, ...compounds].join(" "), language), ...concepts]);
+  // The French stemmer keeps the ending of "nous louons".
+  const verbs =
+    language.code === "fr"
+      ? [...text.matchAll(/(?<!\p{L})\p{L}{3,30}(?=ons(?!\p{L}))/giu)].map(([verb]) => `${verb}er`)
+      : [];
+  return new Set([...extractTerms([text, ...compounds, ...verbs].join(" "), language), ...concepts]);
 }
 
 /** Returns the terms of a heading. A heading that is another question than the message has none. */

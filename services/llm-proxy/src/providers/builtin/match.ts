@@ -61,7 +61,8 @@ export function namesTerm(term: SearchedTerm, { terms, days }: Candidate): boole
 
 export function matchTerm({ stem, parts, related, concepts }: SearchedTerm, terms: ReadonlySet<string>): number {
   if (terms.has(stem) || related.some((each) => terms.has(each))) return 1;
-  if (parts.length > 0 && parts.every((each) => terms.has(each))) return 1;
+  // Of "sur place", a single word without its stop words says too little.
+  if (parts.length > 1 && parts.every((each) => terms.has(each))) return 1;
   if (concepts.some((each) => terms.has(each))) return SYNONYM_VALUE;
   let value = parts.length > 0 && terms.has(parts.at(-1) ?? "") ? HEAD_VALUE : 0;
   for (const term of terms)

@@ -1,12 +1,13 @@
-import { type Day, isDayWord } from "@parley/bot-rules/questions";
+import { type Day, isDayWord, splitCompound } from "@parley/bot-rules/questions";
 import type { QueryTerm } from "@parley/rpc/llm";
 import type { Candidate } from "./candidates.ts";
 import type { Language } from "./language.ts";
 import { type FoundName, findNames, listAskedConcepts } from "./lexicon.ts";
-import { coverTerm, isPart, type Term } from "./match.ts";
+import { coverTerm, isPart, matchTerm, type Term } from "./match.ts";
 import {
   asksAboutCase,
   findActionWords,
+  findAlternatives,
   findHeadWord,
   findOwnedWord,
   isAskingWord,
@@ -14,7 +15,7 @@ import {
   isInterrogative,
   isOwnQuestion,
 } from "./question.ts";
-import { extractTerms, removeElision, splitWords } from "./terms.ts";
+import { extractTerms, removeElision, splitWords, stemWord } from "./terms.ts";
 import type { ValueKind } from "./value-kinds.ts";
 
 /** Words that ask weigh less than words that may name the subject. */
@@ -28,6 +29,8 @@ const GENERIC_FACTOR = 0.3;
 /** The weight of the days that a message asks about, as a share of its heaviest other term. */
 const DAY_WEIGHT = 0.8;
 const MAX_QUERY_TERMS = 48;
+/** Each part of a compound weighs this share of the compound. */
+const PART_FACTOR = 0.7;
 
 export type Question = {
   message: string;
@@ -43,7 +46,7 @@ export type Question = {
  */
 export function buildQuery(
   { message, continued, days }: Question,
-  kind: ValueKind | undefined,
+  { kind, askingWords }: { kind: ValueKind | undefined; askingWords: ReadonlySet<string> },
   searchTerms: readonly QueryTerm[],
   candidates: readonly Candidate[],
   language: Language,
@@ -51,7 +54,7 @@ export function buildQuery(
   const hasDays = candidates.some((each) => each.days.size > 0);
   const isSearched = ({ word }: Weighted) => !isInterrogative(word) && !(hasDays && isDayWord(word));
   const weighted = searchTerms.length > 0 ? searchTerms : toWeighted(message);
-  const terms = toTerms(readText(message, language, kind), weighted.filter(isSearched), candidates, language);
+  const terms = toTerms(readText(message, language, askingWords), weighted.filter(isSearched), candidates, language);
   const isSide = ({ isAsking, isGeneric, isKnown }: Term) =>
     isAsking || isGeneric || (!isKnown && kind !== undefined && continued !== "");
   const isWithoutSubject = terms.every(isSide);
@@ -69,8 +72,13 @@ export function buildQuery(
   const earlier = isWithoutSubject || isReplaced ? [] : continuedTerms;
   const subjects = findLikelySubjects(isWithoutSubject ? continued : message, terms, language);
   const owned = extractTerms(findOwnedWord(message) ?? "", language);
-  const unknownFactor = ({ stem, concepts, isGeneric }: Term) => {
+  const actions = extractTerms(findActionWords(message).join(" "), language);
+  const alternatives = extractTerms(findAlternatives(message).join(" "), language);
+  const hasSubject = terms.some(({ isAsking, isGeneric }) => !isAsking && !isGeneric);
+  const unknownFactor = ({ stem, concepts, isGeneric, isAsking }: Term) => {
+    if (isAsking && hasSubject && !actions.has(stem)) return 0;
     if (isGeneric) return 1;
+    if (alternatives.has(stem)) return UNKNOWN_FACTOR;
     return subjects.has(stem) || (concepts.length > 0 && !owned.has(stem)) ? UNKNOWN_SUBJECT_FACTOR : UNKNOWN_FACTOR;
   };
   const query = terms.map((term) => (term.isKnown ? term : { ...term, weight: term.weight * unknownFactor(term) }));
@@ -102,16 +110,20 @@ type QuestionText = {
   words: readonly string[];
   stems: ReadonlySet<string>;
   phrases: readonly FoundName[];
-  /** The words that ask for a kind of value: "how long". */
+  /** The words that ask for a kind of value or compare: "how long", "the cheapest". */
   askingWords: ReadonlySet<string>;
 };
 
-function readText(text: string, language: Language, kind?: ValueKind): QuestionText {
+function readText(
+  text: string,
+  language: Language,
+  askingWords: ReadonlySet<string> = new Set<string>(),
+): QuestionText {
   return {
     words: splitWords(text),
     stems: extractTerms(text, language),
     phrases: selectPhrases(findNames(text, language)),
-    askingWords: new Set(splitWords(kind?.asked.exec(text)?.[0] ?? "")),
+    askingWords,
   };
 }
 
@@ -126,11 +138,13 @@ function toTerms(
   const parts = findPartsOfCompounds(text.words, weighted);
   const single = weighted.filter(({ word }) => !parts.has(word) && !inPhrases.has(word)).slice(0, MAX_QUERY_TERMS);
   const terms = [
-    ...toSingleTerms(text, single, language),
-    ...phrases.map((phrase) => toPhraseTerm(phrase, text.words, weighted, language)),
+    ...toSingleTerms(text, single, language).flatMap((term) => splitTerm(term, candidates, language)),
+    ...phrases.map((phrase) => toPhraseTerm(phrase, text, weighted, language)),
   ];
   return terms.map((term) => ({ ...term, isKnown: candidates.some((each) => coverTerm(term, each) > 0) }));
 }
+
+const NO_TERM = { parts: [], related: [], concepts: [] };
 
 type UnknownTerm = Omit<Term, "isKnown">;
 
@@ -158,6 +172,25 @@ function toSingleTerms(
   return [...terms.values()];
 }
 
+/** Returns the parts of a German compound that the documents and the lists of synonyms do not have, but its parts. Otherwise returns the term. */
+function splitTerm(term: UnknownTerm, candidates: readonly Candidate[], language: Language): UnknownTerm[] {
+  if (!language.hasCapitalNouns || term.concepts.length > 0) return [term];
+  const isInDocuments = (stem: string) =>
+    candidates.some(({ terms }) => matchTerm({ ...NO_TERM, stem }, terms.sentence) > 0);
+  const isKnown = (part: string) =>
+    listAskedConcepts(part, language).length > 0 || isInDocuments(stemWord(part, language));
+  if (candidates.some(({ terms }) => terms.sentence.has(term.stem))) return [term];
+  const parts = splitCompound(term.stem, isKnown);
+  if (parts.length === 0) return [term];
+  return parts.map((part) => ({
+    ...term,
+    stem: stemWord(part, language),
+    related: [],
+    concepts: listAskedConcepts(part, language),
+    weight: term.weight * PART_FACTOR,
+  }));
+}
+
 /** Returns the names of several words, each once and without those that begin within another. */
 function selectPhrases(names: readonly FoundName[]): FoundName[] {
   const phrases = new Map<string, FoundName>();
@@ -172,21 +205,23 @@ function selectPhrases(names: readonly FoundName[]): FoundName[] {
 
 function toPhraseTerm(
   { from, to, stems, asked }: FoundName,
-  words: readonly string[],
+  { words, askingWords }: QuestionText,
   weighted: readonly Weighted[],
   language: Language,
 ): UnknownTerm {
   const own = weighted.filter(({ word }) => words.slice(from, to).includes(word));
-  const isAsking = own.length > 0 && own.every(({ word }) => isAskingWord(removeElision(word)));
+  const isAsking =
+    own.length > 0 && own.every(({ word }) => isAskingWord(removeElision(word)) || askingWords.has(word));
+  const isGeneric = own.length > 0 && own.every(({ word }) => isGenericAction(word));
   const heaviest = Math.max(...(own.length > 0 ? own : weighted).map(({ weight }) => weight), 0);
   return {
     stem: stems.join(" "),
     parts: [...extractTerms(words.slice(from, to).join(" "), language)],
     related: [],
     concepts: asked,
-    weight: Math.sqrt(heaviest || 1) * (isAsking ? ASKING_FACTOR : 1),
+    weight: Math.sqrt(heaviest || 1) * (isAsking ? ASKING_FACTOR : isGeneric ? GENERIC_FACTOR : 1),
     isAsking,
-    isGeneric: false,
+    isGeneric,
   };
 }
 

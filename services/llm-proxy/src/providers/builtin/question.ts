@@ -22,7 +22,7 @@ const ASKING_WORDS = toWordSet(
   vorher rein beim ab kommt kommen komme bekomme bekommen bekommt leute personen dauer erreiche erreichen zahlen bezahlen zahlt
   nächste nächster nächsten beste noch genau eigentlich derzeit arten sorten beginnt
   kostet kosten preis preise gebühr teuer viele lange dauert dauern schwer geöffnet offen öffnet öffnen auf schließt geschlossen
-  haben habt hat verkaufen verkauft bieten bietet anbieten gibt gibt's erlaubt möglich darf dürfen kann können nummer telefonnummer adresse passiert hause zuhause alter alt uhr uhrzeit größe gewicht groß hoch
+  haben habt hat verkaufen verkauft bieten bietet anbieten gibt gibt's erlaubt möglich darf dürfen kann können nummer telefonnummer adresse passiert alter alt uhr uhrzeit größe gewicht groß hoch
   peuvent veux voudrais puis payer prendre personnes gens
   prochain prochaine meilleur encore genre commence acceptez prenez
   coûte coûtent prix tarif tarifs heure ouvert ouverte ouverts ouvrez ouvre fermé fermez faut falloir peut peux peut-on
@@ -132,7 +132,12 @@ const ACTION = [
 
 /** Verbs that documents leave out, because their objects suffice. */
 const GENERIC_ACTIONS = toWordSet(
-  `bring along first before afterwards help come get take use go give see know send put make eat drink visit
+  `one ones straight away immediately option options deal stuff things place spot today
+  tun option optionen sachen dinge möglichkeit bringt bringe kriegen kriege platz sofort gleich direkt alles
+  choses affaires place option possibilité tout suite directement
+  cosas sitio opción posibilidad enseguida todo
+  cose posto opzione possibilità subito tutto
+  bring along first before afterwards help come get take use go give see know send put make eat drink visit
   vorher zuerst danach geht anfangen beginnen bringen mitbringen kommen mitkommen holen nehmen mitnehmen machen benutzen bekommen vorbeikommen essen trinken holt nehmt macht
   avant d'abord commencer débuter apporter amener venir prendre aller faire utiliser manger boire visiter prenez faites allez donnez
   antes primero empezar comenzar llevar traer venir ir coger tomar hacer usar comer beber visitar tienen
@@ -167,6 +172,13 @@ export function findActionWords(message: string): string[] {
   return ACTION.map((pattern) => pattern.exec(message)?.groups?.action?.toLowerCase()).filter(
     (word) => word !== undefined && !isGenericAction(word),
   ) as string[];
+}
+
+const ALTERNATIVES = /(?<!\p{L})(?<first>\p{L}{1,50}) (?:or|oder|ou|o|u) (?<second>\p{L}+)/giu;
+
+/** Returns the words beside "or". An answer to "Can I cancel or move my booking?" may be about one of them. */
+export function findAlternatives(message: string): string[] {
+  return [...message.matchAll(ALTERNATIVES)].flatMap(({ groups }) => [groups?.first ?? "", groups?.second ?? ""]);
 }
 
 const CASE = words(

@@ -148,4 +148,36 @@ describe("findQuotes", () => {
     };
     expect(quote(shop, "and the vase?", "How much is the mug?")).toBe("The clear vase costs 22.00.");
   });
+
+  test("a superlative is answered with the row that has the largest or smallest number, or not at all", () => {
+    const tailor = { Repairs: "Work: Hem; Price: 12 €.\nWork: Zip; Price: 28 €.\nWork: Lining; Price: 95 €." };
+    expect(quote(tailor, "what is the cheapest repair?")).toBe("Work: Hem; Price: 12 €.");
+    expect(quote(tailor, "which one is the most expensive?")).toBe("Work: Lining; Price: 95 €.");
+    expect(quote({ Hours: "We are closed on New Year's Day." }, "which is the cheapest day?")).toBeUndefined();
+  });
+
+  test("rows that answer equally well are quoted together, in their order", () => {
+    const beach = {
+      Rates:
+        "Item: Umbrella, day; Price: 26 €.\nItem: Umbrella, first row; Price: 35 €.\nItem: Umbrella, week; Price: 155 €.",
+    };
+    expect(quote(beach, "how much is an umbrella")).toMatch(/26 €.*35 €.*155 €/);
+  });
+
+  test.each([
+    ["where are you based?", "The cinema is run by volunteers at 27 Quayside, Marlport.", /27 Quayside/],
+    ["wo sitzt ihr?", "Unser Hof liegt in der Industriestraße 8, 94032 Passau.", /Industriestraße 8/],
+    ["dove siete di preciso?", "Il lido si trova in viale Adriatico 41 a Porto Verde.", /viale Adriatico 41/],
+    ["gibts studentenrabatt", "Für Studierende gibt es 10 % Nachlass.", /10 %/],
+    ["Louez-vous des vélos ?", "Nous louons quatre vélos pour 12 € par jour.", /quatre vélos/],
+    ["do you take cash?", "You can buy tickets at the desk; the desk takes cards only.", /cards only/],
+    ["puedo cancelar o mover el día?", "Hasta 24 horas antes puede cambiar la fecha sin coste.", /cambiar la fecha/],
+    ["macht ihr auch am sonntag umzüge", "An Sonn- und Feiertagen machen wir keine Umzüge.", /keine Umzüge/],
+  ])("answers %j from words that the document has instead", (message, text, expected) => {
+    expect(quote({ "": text }, message)).toMatch(expected);
+  });
+
+  test("a phrase with one word besides its stop words needs more than that word", () => {
+    expect(quote({ Cour: "Nous n'avons pas de places pour les vélos." }, "on peut manger sur place")).toBeUndefined();
+  });
 });

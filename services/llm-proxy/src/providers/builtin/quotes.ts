@@ -6,6 +6,7 @@ import { coverTerm, matchTerm, namesTerm, PLACE_VALUES, type Term } from "./matc
 import { buildQuery, type Question } from "./query.ts";
 import { asksHow, isCase, isHours, isOwnQuestion } from "./question.ts";
 import { joinSentences, type Sentence } from "./sentences.ts";
+import { findSuperlative, type Superlative } from "./superlatives.ts";
 import { extractTerms, splitWords } from "./terms.ts";
 import { findAskedKind, type ValueKind } from "./value-kinds.ts";
 
@@ -58,6 +59,12 @@ const COST_PER_HUNDRED_CHARACTERS = 0.015;
 /** A second quote needs a score within this of the best, unless it adds a subject. */
 const SECOND_QUOTE_DISTANCE = 0.1;
 
+/** Rows of a table whose scores differ by less answer a question equally well. */
+const EQUAL_ROW_DISTANCE = 0.01;
+const MAX_ROWS = 3;
+/** Sentences whose scores differ by less are about things that a superlative compares. */
+const EQUAL_SENTENCE_DISTANCE = 0.2;
+
 /** Also limits the sentences of a list. */
 const MAX_QUOTE_CHARACTERS = 330;
 const MAX_CODE_CHARACTERS = 300;
@@ -82,19 +89,27 @@ export function findQuotes(
   for (const candidate of candidates) candidate.isInOtherLanguage = isInOtherLanguage[candidate.rank] === true;
   if (days.size > 0) for (const candidate of candidates) candidate.days = findCandidateDays(candidate);
   const ownKind = findAskedKind(message);
-  const { query, earlier } = buildQuery({ message, continued, days }, ownKind, terms, candidates, language);
+  const superlative = findSuperlative(message);
+  const asking = { kind: ownKind, askingWords: listAskingWords(message, ownKind, superlative) };
+  const { query, earlier } = buildQuery({ message, continued, days }, asking, terms, candidates, language);
   const context = {
     kind: ownKind ?? findAskedKind(continued),
     isKindAsked: ownKind !== undefined || !isOwnQuestion(message),
     asksForCode: asksHow(message),
     asksCase: isCase(message),
     earlier,
+    superlative,
   };
   const scored = scoreCandidates(query, context, candidates);
-  const [best] = scored;
+  const best = selectExtreme(scored, superlative) ?? scored[0];
   if (best === undefined) return [];
+  const rows = superlative === undefined && isRow(best.candidate) ? selectEqualRows(scored, best) : [];
+  if (rows.length > 2 && lengthOf(rows.map(({ sentence }) => sentence)) <= MAX_QUOTE_CHARACTERS) {
+    const text = joinSentences(rows.map(({ sentence }) => sentence.text));
+    return [{ passage: best.candidate.passage, position: rows[0]?.index ?? 0, text, code: "" }];
+  }
   const quote = toQuote(best.candidate, message, language);
-  const second = scored.find((each) => isSecondQuote(each, best, quote));
+  const second = superlative === undefined ? scored.find((each) => isSecondQuote(each, best, quote)) : undefined;
   return second === undefined ? [quote] : [quote, toQuote(second.candidate, message, language)];
 }
 
@@ -115,7 +130,45 @@ type Context = {
   /** Whether the question is about a case: "What if I am late?". */
   asksCase: boolean;
   earlier: readonly Term[];
+  superlative: Superlative | undefined;
 };
+
+/** Returns the words that do not name the subject but ask for a value, or compare. */
+function listAskingWords(message: string, kind: ValueKind | undefined, superlative: Superlative | undefined) {
+  return new Set(splitWords([kind?.asked.exec(message)?.[0], superlative?.phrase].join(" ")));
+}
+
+/** Returns the sentence with the largest or smallest number among the rows of the best one's passage, or among its other sentences with near scores. */
+function selectExtreme(scored: readonly Scored[], superlative: Superlative | undefined): Scored | undefined {
+  const best = scored.find(({ candidate }) => isRow(candidate)) ?? scored[0];
+  if (best === undefined || superlative === undefined) return undefined;
+  const compared = scored.filter(
+    ({ candidate, score }) =>
+      candidate.passage === best.candidate.passage &&
+      isRow(candidate) === isRow(best.candidate) &&
+      (isRow(candidate) || score > best.score - EQUAL_SENTENCE_DISTANCE),
+  );
+  const numberOf = ({ candidate }: Scored) => superlative.read(candidate.sentence.text)[0] ?? 0;
+  const sign = superlative.isLargest ? -1 : 1;
+  return compared.sort((one, other) => sign * (numberOf(one) - numberOf(other)))[0];
+}
+
+/** Whether a sentence is a paragraph of its own, as a row of a table and an item of a list are. */
+function isRow({ sentences, index, sentence }: Candidate): boolean {
+  return sentence.startsParagraph && sentences[index + 1]?.startsParagraph !== false;
+}
+
+/** Returns the rows of the best row's table that answer as well, in their order: "Umbrella, day" and "Umbrella, week" for "How much is an umbrella?". */
+function selectEqualRows(scored: readonly Scored[], best: Scored): Candidate[] {
+  return scored
+    .filter(
+      ({ candidate, score }) =>
+        candidate.passage === best.candidate.passage && isRow(candidate) && best.score - score < EQUAL_ROW_DISTANCE,
+    )
+    .map(({ candidate }) => candidate)
+    .sort((one, other) => one.index - other.index)
+    .slice(0, MAX_ROWS);
+}
 
 function isAboutHours({ sentence, passage }: Candidate): boolean {
   return isHours(passage.heading.split(" > ").at(-1) ?? "") || isHours(sentence.text);
@@ -124,13 +177,13 @@ function isAboutHours({ sentence, passage }: Candidate): boolean {
 /** Returns the sentences that can answer, the best first. */
 function scoreCandidates(
   query: readonly Term[],
-  { kind, isKindAsked, asksForCode, asksCase, earlier }: Context,
+  { kind, isKindAsked, asksForCode, asksCase, earlier, superlative }: Context,
   candidates: readonly Candidate[],
 ): Scored[] {
   const total = query.reduce((sum, { weight }) => sum + weight, 0);
-  if (total === 0 && kind?.own === undefined) return [];
+  if (total === 0 && kind?.own === undefined && superlative === undefined) return [];
   // "What is your phone number?" has no other words than those that ask.
-  const hasSubject = query.some(({ isAsking }) => !isAsking);
+  const hasSubject = query.some(({ isAsking, isGeneric, isKnown }) => !isAsking && (isKnown || !isGeneric));
   const known = query.filter(({ isKnown, isAsking }) => isKnown && !(isAsking && hasSubject));
   const minSubjectWeight = SUBJECT_SHARE * Math.max(0, ...known.map(({ weight }) => weight));
   // "Where is the shop?" has one such word, and it may name the business.
@@ -143,7 +196,10 @@ function scoreCandidates(
       const { sentence, rank } = candidate;
       if (sentence.isQuestion) return [];
       const values = query.map((term) => coverTerm(term, candidate));
-      const isAboutBusiness = canAskAboutBusiness && kind?.own?.test(sentence.text) === true;
+      // "What is the cheapest?" has no subject: each sentence with a price is compared.
+      const isAboutBusiness =
+        (canAskAboutBusiness && kind?.own?.some((pattern) => pattern.test(sentence.text)) === true) ||
+        (!hasSubject && superlative !== undefined && superlative.read(sentence.text).length > 0);
       const coverage = Math.max(
         total === 0 ? 0 : query.reduce((sum, { weight }, index) => sum + weight * (values[index] ?? 0), 0) / total,
         isAboutBusiness ? OWN_VALUE_COVERAGE : 0,
@@ -158,6 +214,7 @@ function scoreCandidates(
         isAboutBusiness ||
         candidate.answersAnything ||
         known.some((term) => term.weight >= minSubjectWeight && coverTerm(term, candidate) >= PLACE_VALUES.title);
+      if (superlative !== undefined && superlative.read(sentence.text).length === 0) return [];
       if ((lacksValue && isKindAsked && kind.isRequired) || coverage < minCoverage || !namesSubject) return [];
       const score =
         coverage +
@@ -171,6 +228,7 @@ function scoreCandidates(
         (kind?.asked.test(sentence.text) ? NAMED_VALUE_BONUS : 0) +
         (query.some(({ stem, isAsking }) => !isAsking && stem === candidate.firstTerm) ? FIRST_WORD_BONUS : 0) +
         (candidate.isAnswer ? ANSWER_BONUS : 0) +
+        (superlative !== undefined && superlative.read(sentence.text).length > 1 ? VALUE_BONUS : 0) +
         (asksSame(candidate.question, query) ? SAME_QUESTION_BONUS : 0) -
         (candidate.isInOtherLanguage ? OTHER_LANGUAGE_COST : 0) -
         rank * RANK_COST -

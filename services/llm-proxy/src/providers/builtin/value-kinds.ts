@@ -10,8 +10,8 @@ export type ValueKind = {
   isRequired: boolean;
   /** Matches a sentence whose value is very likely of this kind. All values are, if undefined. */
   strong?: RegExp;
-  /** Matches a sentence that gives this value of the business itself, such as "You find us at …". */
-  own?: RegExp;
+  /** Match a sentence that gives this value of the business itself, such as "You find us at …". */
+  own?: readonly RegExp[];
 };
 
 const UNITS_OF_TIME = `\\p{N}*(?:seconds?|minutes?|mins?|hours?|days?|nights?|weeks?|months?|years?
@@ -34,7 +34,7 @@ const MONTHS =
   "janu?ar\\p{L}*|febru?ar\\p{L}*|march|april|may|june|july|august|september|october|november|december|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|novembre|dicembre";
 
 const FREE =
-  "free|libre|frei|libero|ohne berechnung|nothing|nichts|rien|nulla|no (?:extra )?(?:fee|charge|cost)|ohne aufpreis|sans supplément|sin coste|senza supplemento|included|inclusive|kostenlos|kostenfrei|gratis|umsonst|inklusive|inbegriffen|enthalten|gratuite?s?|comprise?s?|inclus\\p{L}*|gratuit[oa]s?|incluid[oa]s?|compres[oaie]|incluíd[oa]s?|grátis|inbegrepen|bezpłatn\\p{L}+|darmow\\p{L}+";
+  "half|hälfte|moitié|mitad|metà|free|libre|frei|libero|ohne berechnung|nothing|nichts|rien|nulla|no (?:extra )?(?:fee|charge|cost)|ohne aufpreis|sans supplément|sin coste|senza supplemento|included|inclusive|kostenlos|kostenfrei|gratis|umsonst|inklusive|inbegriffen|enthalten|gratuite?s?|comprise?s?|inclus\\p{L}*|gratuit[oa]s?|incluid[oa]s?|compres[oaie]|incluíd[oa]s?|grátis|inbegrepen|bezpłatn\\p{L}+|darmow\\p{L}+";
 
 const PRICE: ValueKind = {
   isRequired: true,
@@ -78,7 +78,7 @@ const TIME: ValueKind = {
 const DURATION: ValueKind = {
   isRequired: true,
   asked: words(
-    `how (?:many|much) (?:${UNITS_OF_TIME}|time)|wie ?viele? (?:${UNITS_OF_TIME}|zeit)|combien de (?:${UNITS_OF_TIME})|cuánt[oa]s (?:${UNITS_OF_TIME})|quant[ie] (?:${UNITS_OF_TIME})|how long|how soon|how fast|how quick(?:ly)?|(?:in )?quanto (?:ci (?:mett\\p{L}+|vuole)|tempo ci)|wie lange|wie schnell|combien de temps|quelle durée|quel délai|cuánto (?:dura|duran|tarda|tardan|tiempo)|quanto (?:dura|durano|tempo|ci vuole)|quanto tempo|hoe lang|hoe snel|jak długo`,
+    `how (?:many|much) (?:${UNITS_OF_TIME}|time)|wie ?viele? (?:${UNITS_OF_TIME}|zeit)|combien de (?:${UNITS_OF_TIME})|cuánt[oa]s (?:${UNITS_OF_TIME})|quant[ie] (?:${UNITS_OF_TIME})|how long|how soon|how much (?:notice|warning)|how early|how far (?:ahead|in advance)|wie früh|wie weit im voraus|con cuánta antelación|con quanto anticipo|quanto prima|how fast|how quick(?:ly)?|(?:in )?quanto (?:ci (?:mett\\p{L}+|vuole)|tempo ci)|wie lange|wie schnell|combien de temps|quelle durée|quel délai|cuánto (?:dura|duran|tarda|tardan|tiempo)|quanto (?:dura|durano|tempo|ci vuole)|quanto tempo|hoe lang|hoe snel|jak długo`,
     "どのくらい|多久|多长时间|كم يستغرق|كم تستغرق|כמה זמן",
   ),
   value: words(
@@ -139,14 +139,38 @@ const PERSON: ValueKind = {
   value: /\p{Lu}\p{Ll}+ \p{Lu}\p{Ll}+|(?:^|\s)(?:Dr|Mr|Mrs|Ms|Herr|Frau|Mme|Sra?|Sig)\b|\p{Lo}/u,
 };
 
+/** A street with a number, or a town with its postcode. */
+const ADDRESS = new RegExp(
+  [
+    "\\p{Lu}[\\p{L} .'’-]{0,40}(?:[Ss]traße|[Ss]trasse|[Ss]tr\\.|[Gg]asse|[Pp]latz|[Ww]eg|[Aa]llee|[Uu]fer|[Mm]arkt|[Rr]ing|[Dd]amm) \\p{N}",
+    "\\p{N}+(?: ?[a-z]|(?: bis| ter))?,? (?:rue|avenue|boulevard|place|quai|chemin|route|impasse|allée|cours) ",
+    "(?:[Vv]ia|[Vv]iale|[Pp]iazza|[Pp]iazzale|[Cc]orso|[Vv]icolo|[Ll]argo|[Cc]alle|[Aa]venida|[Pp]laza|[Pp]aseo|[Rr]onda|[Cc]amino|[Cc]arretera) (?:\\p{L}{1,20} ){0,4}\\p{Lu}[\\p{L}'’ ]{0,40},? (?:n\\.? ?[º°]? ?)?\\p{N}+",
+    "\\p{N}+[a-z]? (?:\\p{Lu}[\\p{L}'’-]+ ){1,3}(?:Street|Road|Lane|Avenue|Square|Way|Close|Row|Hill|Drive|Place|Court|Yard|Quay|Terrace|Gardens|Parade|Wharf|Mews|St|Rd|Ave)(?!\\p{L})",
+    "(?:at|on) \\p{N}+[a-z]? \\p{Lu}\\p{Ll}+",
+    "(?<![\\p{L}\\p{N}])[A-Z]{1,2}\\p{N}[A-Z\\p{N}]? \\p{N}[A-Z]{2}(?![\\p{L}\\p{N}])",
+    ", \\p{N}{4,5} \\p{Lu}\\p{Ll}+",
+  ].join("|"),
+  "u",
+);
+
 const PLACE: ValueKind = {
   isRequired: false,
-  own: words(
-    "(?:is|are) (?:at|on|in) \\p{N}+|(?:find|visit) us|we are (?:at|in|on|located)|located (?:at|in|on)|our address|finden (?:sie )?uns|findest du uns|ihr findet uns|wir (?:sind|liegen|befinden)|unsere adresse|nous sommes|nous trouver|trouvez à|notre adresse|estamos en|nos encuentra\\p{L}*|nuestra dirección|siamo (?:in|a|al|nel|nella)|ci trov\\p{L}+|il nostro indirizzo|estamos (?:na|no|em)|wij zitten|u vindt ons|ons adres",
-    "当店は|我们位于|我們位於|نحن في|אנחנו נמצאים",
-  ),
+  own: [
+    ADDRESS,
+    words(
+      "(?:is|are) (?:at|on|in) \\p{N}+|(?:find|visit) us|we are (?:at|in|on|located)|located (?:at|in|on)|our address|finden (?:sie )?uns|findest du uns|ihr findet uns|wir (?:sind|liegen|befinden)|unsere adresse|nous sommes|nous trouver|trouvez à|notre adresse|estamos en|nos encuentra\\p{L}*|nuestra dirección|siamo (?:in|a|al|nel|nella)|ci trov\\p{L}+|il nostro indirizzo|estamos (?:na|no|em)|wij zitten|u vindt ons|ons adres",
+      "当店は|我们位于|我們位於|نحن في|אנחנו נמצאים",
+    ),
+  ],
+  // The longer alternatives come first, because all words that match only ask.
   asked: words(
-    "where|what address|your address|the address|wo|wohin|woher|adresse|où|dónde|dirección|dove|indirizzo|onde|endereço|waar|adres|gdzie",
+    `where (?:exactly )?(?:are|is|can) (?:you|u|we find you|i find you|your \\p{L}+)(?: guys)?(?: (?:exactly|based|located|situated))*|how (?:do|can) (?:i|we) (?:get|find) (?:to you|you|there)|how to (?:get there|find you)
+|wo (?:genau )?(?:seid|sitzt|liegt|findet|finde|find|ist|befindet|sind) (?:ihr|sie|man euch|man sie|ich euch|ich sie|euer \\p{L}+|eure \\p{L}+)(?: genau)?|wie komm\\p{L}* (?:ich|man|wir) (?:zu euch|zu ihnen|hin|dahin)
+|(?:vous êtes|vous vous trouvez|c['’]est|vous trouver|vous êtes situés?) où|où (?:êtes-vous|vous êtes|vous trouvez-vous|vous trouver|est-ce que vous êtes|puis-je vous trouver|peut-on vous trouver)(?: situés?)?
+|d[oó]nde (?:est[aá](?:is|n)|os encontr\\p{L}+|se encuentran|qued[aá]is|os ubic\\p{L}+)(?: exactamente)?|cómo (?:llego|se llega)
+|dove (?:siete|vi trov\\p{L}+|state)(?: di preciso| esattamente)?|come (?:arrivo|si arriva|vi raggiungo)
+|where|`.replaceAll("\n", "") +
+      "what address|your address|the address|wo|wohin|woher|adresse|où|dónde|dirección|dove|indirizzo|onde|endereço|waar|adres|gdzie",
     "どこ|哪里|哪裡|住所|地址|أين|איפה|כתובת",
   ),
   value: words(
@@ -159,9 +183,11 @@ const EMAIL_ADDRESS = /[^\s@]{1,64}@[^\s@]{1,255}/u;
 
 const PHONE: ValueKind = {
   isRequired: true,
-  own: words(
-    "(?:tele)?(?:phone|fono|fon)[:.] ?\\+?\\p{N}|téléphone ?[:.] ?\\+?\\p{N}|tel[:.]+ ?\\+?\\p{N}|(?:call|reach|phone|ring) us|our (?:phone|number)|(?:rufen|erreichen) sie uns|unsere telefonnummer|appelez-nous|nous joindre|llámenos|nuestro teléfono|(?:ci )?chiami|il nostro numero|ligue|bel ons|zadzwoń",
-  ),
+  own: [
+    words(
+      "(?:tele)?(?:phone|fono|fon)[:.] ?\\+?\\p{N}|téléphone ?[:.] ?\\+?\\p{N}|tel[:.]+ ?\\+?\\p{N}|(?:call|reach|phone|ring) us|our (?:phone|number)|(?:rufen|erreichen) sie uns|unsere telefonnummer|appelez-nous|nous joindre|llámenos|nuestro teléfono|(?:ci )?chiami|il nostro numero|ligue|bel ons|zadzwoń",
+    ),
+  ],
   asked: words(
     "(?:tele)?phone number|(?:which|what) number|who (?:do|can|should) (?:i|we) (?:call|ring|phone)|welche nummer|wen (?:rufe|kann) ich|quel numéro|qui (?:dois-je )?appeler|qué número|a quién llam\\p{L}+|(?:che|quale) numero|chi (?:chiamo|devo chiamare)|your phone|call you|reach you|contact you|(?:hold of|in touch with|talk to|speak to) you|contact details|(?:sie|euch) (?:erreichen|kontaktieren)|kontaktdaten|vous (?:joindre|contacter|appeler)|vos coordonnées|contactar(?:les|os|con)|llamar(?:les|os)|contattar(?:vi|la)|chiamar(?:vi|la)|telefonnummer|anrufen|numéro|(?:su|el|número de) teléfono|numero di telefono|(?:número de|o) telefone|telefoonnummer|numer telefonu",
     "電話|电话|هاتف|טלפון",
@@ -171,7 +197,7 @@ const PHONE: ValueKind = {
 
 const EMAIL: ValueKind = {
   isRequired: true,
-  own: EMAIL_ADDRESS,
+  own: [EMAIL_ADDRESS],
   asked: words(
     "(?:your|the|an?) e-?mail|e-?mail address|e-?mail-?adresse|adresse (?:e-?mail|électronique)|(?:su|un) (?:correo|e-?mail)|correo electrónico|(?:indirizzo|vostra|una) e-?mail|endereço de e-?mail|adres e-?mail",
     "メールアドレス|电子邮件|電子郵件|البريد الإلكتروني|דוא״ל|אימייל",

@@ -15,6 +15,7 @@ import {
   MultiplexRequestSchema,
   type MultiplexResponse,
 } from "@parley/rpc/calls";
+import { NIL_UUID } from "@parley/rpc/formats";
 import { QuotaService, ReserveRequestSchema } from "@parley/rpc/quota";
 
 import { afterEach, expect, test } from "vitest";
@@ -76,9 +77,12 @@ function openStream(port: number, token = "good") {
 
 type BeginFields = { method?: string; metadata?: Record<string, string>; request?: Uint8Array };
 
+const encodeRequest = (workspaceId: string) =>
+  toBinary(ReserveRequestSchema, create(ReserveRequestSchema, { workspaceId, turnId: NIL_UUID }));
+
 const begin = (callId: number, fields: BeginFields = {}): Frame => ({
   callId,
-  step: { case: "begin", value: { method: METHOD, timeoutMs: 5_000, ...fields } },
+  step: { case: "begin", value: { method: METHOD, timeoutMs: 5_000, request: encodeRequest("ws"), ...fields } },
 });
 
 test.each([
@@ -143,8 +147,7 @@ test.each([
 ])("%s ends the stream and aborts its calls, and the server keeps serving", async (_, hex) => {
   const server = await startServer();
   const stream = server.open();
-  const request = toBinary(ReserveRequestSchema, create(ReserveRequestSchema, { workspaceId: "stuck" }));
-  stream.send(begin(1, { request }));
+  stream.send(begin(1, { request: encodeRequest("stuck") }));
   await expect.poll(() => server.calls.length).toBe(1);
   stream.sendBytes(Buffer.from(hex, "hex"));
   expect(await stream.ended).toBe(status.INTERNAL);

@@ -8,6 +8,7 @@ export {
   type CallContext,
   type Interceptor,
   implementService,
+  requireValid,
   type ServedMethod,
   type ServiceImplementation,
 } from "./server.ts";

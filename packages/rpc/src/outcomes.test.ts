@@ -23,11 +23,11 @@ test("converts each outcome, settle outcome and reservation state to protobuf an
     expect(reservationStateFromProto(RESERVATION_STATES[name])).toBe(name);
 });
 
-test("returns undefined for an unspecified outcome, reservation state or settle outcome, and for an unknown outcome", () => {
+test("knows neither an unspecified outcome, reservation state or settle outcome, nor an unknown outcome", () => {
   expect(outcomeFromProto(TurnOutcome.UNSPECIFIED)).toBeUndefined();
   expect(outcomeFromProto(99 as TurnOutcome)).toBeUndefined();
-  expect(settleOutcomeFromProto(SettleOutcome.UNSPECIFIED)).toBeUndefined();
-  expect(reservationStateFromProto(ReservationState.UNSPECIFIED)).toBeUndefined();
+  expect(() => settleOutcomeFromProto(SettleOutcome.UNSPECIFIED)).toThrow("no such value");
+  expect(() => reservationStateFromProto(ReservationState.UNSPECIFIED)).toThrow("no such value");
 });
 
 test("only the outcome done counts against the quota, and only it has the finish reason stop", () => {

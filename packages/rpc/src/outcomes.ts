@@ -83,9 +83,9 @@ export const SETTLE_OUTCOMES: Readonly<Record<SettleOutcomeName, SettleOutcome>>
 
 const SETTLE_OUTCOME_BY_PROTO = invert(SETTLE_OUTCOMES);
 
-/** Returns undefined for an unspecified or unknown outcome. */
-export function settleOutcomeFromProto(outcome: SettleOutcome): SettleOutcomeName | undefined {
-  return SETTLE_OUTCOME_BY_PROTO.get(outcome);
+/** Throws for an unspecified or unknown outcome: the protos' rules refuse a request with one. */
+export function settleOutcomeFromProto(outcome: SettleOutcome): SettleOutcomeName {
+  return requireKnown(SETTLE_OUTCOME_BY_PROTO.get(outcome));
 }
 
 /** Returns an SQL expression for the settle outcome of a closed turn. `status` is the SQL name of the turn's status. */
@@ -105,9 +105,14 @@ export const RESERVATION_STATES: Readonly<Record<ReservationStateName, Reservati
 
 const RESERVATION_STATE_BY_PROTO = invert(RESERVATION_STATES);
 
-/** Returns undefined for an unspecified or unknown state. */
-export function reservationStateFromProto(state: ReservationState): ReservationStateName | undefined {
-  return RESERVATION_STATE_BY_PROTO.get(state);
+/** Throws for an unspecified or unknown state, as settleOutcomeFromProto does. */
+export function reservationStateFromProto(state: ReservationState): ReservationStateName {
+  return requireKnown(RESERVATION_STATE_BY_PROTO.get(state));
+}
+
+function requireKnown<T>(name: T | undefined): T {
+  if (name === undefined) throw new Error("the enum has no such value");
+  return name;
 }
 
 /** The result of Reserve, as in the label `status` of parley_quota_reservations_total. */

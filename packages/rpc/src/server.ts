@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import {
   create,
+  type DescMessage,
   type DescMethod,
   type DescMethodServerStreaming,
   type DescMethodUnary,
@@ -19,6 +20,7 @@ import type {
 } from "@grpc/grpc-js";
 import { CALL_CANCELLED, RpcError, status } from "./error.ts";
 import { fullMethodName, type GrpcMethod, toMethodDefinition, toServiceDefinition } from "./method-definition.ts";
+import { findInvalidField } from "./rules.ts";
 
 export type CallContext = {
   /** Such as `parley.quota.v1.QuotaService/Reserve`. */
@@ -74,6 +76,12 @@ export function implementService<S extends DescService>(
   return methods.map(([, served]) => served);
 }
 
+/** Throws invalid_argument, or the code that the rules name, if a request breaks the rules of its proto. */
+export function requireValid(schema: DescMessage, request: Message): void {
+  const invalid = findInvalidField(schema, request);
+  if (invalid !== undefined) throw new RpcError(status.INVALID_ARGUMENT, invalid.code, invalid.message);
+}
+
 type Serve = ServedMethod["serve"];
 
 function withRpcErrors(serve: Serve): Serve {
@@ -93,6 +101,7 @@ function createUnaryServe(method: DescMethod, handler: UnaryHandler, intercept: 
   return async (context) => {
     let response: Message | undefined;
     await intercept(context, async () => {
+      requireValid(method.input, context.request);
       response = create(method.output, (await handler(context.request, context)) as never) as Message;
     });
     return response;
@@ -104,6 +113,7 @@ type StreamHandler = (request: Message, context: CallContext) => AsyncIterable<o
 function createStreamServe(method: DescMethod, handler: StreamHandler, intercept: Interceptor): Serve {
   return async (context, send) => {
     await intercept(context, async () => {
+      requireValid(method.input, context.request);
       for await (const item of handler(context.request, context)) {
         if (context.signal.aborted) return;
         // Backpressure: waits until the caller has read earlier responses.

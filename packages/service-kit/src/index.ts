@@ -1,6 +1,7 @@
 // Not exported here: `guardedFetch` (egress/index.ts), because undici loads slowly, and the functions that run migrations (database/migrations.ts),
 // because migration processes must not load gRPC.
 
+export { isLongerThan, isSlug, isUtcTime, isUuid, isWorkspaceId, NIL_UUID } from "@parley/rpc/formats";
 export { type AuditLog, openAuditLog } from "./audit-log/audit-log.admin.ts";
 export { insertEntry } from "./audit-log/audit-log.store.ts";
 export { describeCall } from "./audit-log/describe-call.ts";
@@ -46,7 +47,6 @@ export { EXPORT_TIMEOUT_MS, GENERATE_TIMEOUT_MS, MAX_GENERATION_MS } from "./grp
 export { type CallGuard, createCallGuard, createGrpcServer, type GrpcServer } from "./grpc/grpc-server.ts";
 export { channelCredentials } from "./grpc/grpc-tls.ts";
 export { connectPeer, type PeerOptions, readRpcMultiplex } from "./grpc/rpc-peers.ts";
-export { isUuid, isWorkspaceId, NIL_UUID } from "./ids.ts";
 export { FairQueue } from "./limiters/fair-queue.ts";
 export { type DeclaredBody, MAX_UPLOAD_WAIT_MS, MemberCallLimiter } from "./limiters/member-call-limiter.ts";
 export { WorkspaceTimeLimiter, type WorkspaceTimeLimiterOptions } from "./limiters/workspace-time-limiter.ts";
@@ -71,7 +71,7 @@ export {
   startAtZero,
 } from "./ops/metrics.ts";
 export { startOpsServer } from "./ops/ops-server.ts";
-export { createPageTokens, cutPage, isUtcTime, type TurnPosition, turnPageTokens } from "./pages.ts";
+export { createPageTokens, cutPage, type TurnPosition, turnPageTokens } from "./pages.ts";
 export { assertCertificatesAreUsable } from "./preflight/certificates.ts";
 export { describeFileError } from "./preflight/collect.ts";
 export { describeNetworkError } from "./preflight/network-error.ts";
@@ -97,6 +97,5 @@ export {
   type SecretSource,
 } from "./settings/secrets.ts";
 export { fixedTokens, openInternalTokens, openTokens, parseTokens, type Tokens } from "./settings/tokens.ts";
-export { isLongerThan } from "./text.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
 export { currentTracer, exemplarLabels, openSpan, type Span, withSpan } from "./tracing/tracer.ts";

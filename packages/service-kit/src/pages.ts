@@ -1,7 +1,5 @@
+import { isUtcTime, isUuid, isWorkspaceId } from "@parley/rpc/formats";
 import { invalidArgument } from "./errors.ts";
-import { isUuid, isWorkspaceId } from "./ids.ts";
-
-const TIME = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z$/;
 
 /** Cuts a page from rows that were read with a limit of `size` + 1. `last` is the page's last row; undefined if the page ends the list. */
 export function cutPage<T>(rows: readonly T[], size: number): { page: T[]; last: T | undefined } {
@@ -34,10 +32,3 @@ export function createPageTokens<C extends Checks>(checks: C) {
 export type TurnPosition = { at: string; workspaceId: string; turnId: string };
 
 export const turnPageTokens = createPageTokens({ at: isUtcTime, workspaceId: isWorkspaceId, turnId: isUuid });
-
-/** Returns whether a text is a time in UTC, RFC 3339, of the year 1 or later. */
-export function isUtcTime(text: string): boolean {
-  if (!TIME.test(text) || text.startsWith("0000")) return false;
-  // Date turns 31 February into a day of March.
-  return new Date(text).toISOString().slice(0, 10) === text.slice(0, 10);
-}

@@ -1,7 +1,7 @@
 import type { Role } from "@parley/rpc/access";
+import { isWorkspaceId } from "@parley/rpc/formats";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { ServiceError } from "../errors.ts";
-import { isWorkspaceId } from "../ids.ts";
 import type { Jwks } from "./jwks.ts";
 
 export type AccessTokenOptions = {

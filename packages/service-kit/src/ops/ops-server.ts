@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {
   type Code,
   ConnectError,
@@ -8,7 +8,7 @@ import {
   type Interceptor,
 } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { CODE_METADATA_KEY, type RpcError } from "@parley/rpc";
+import { CODE_METADATA_KEY, type RpcError, requireValid } from "@parley/rpc";
 import { Registry } from "prom-client";
 import type { AuditLog } from "../audit-log/audit-log.admin.ts";
 import { createTokenVerifier, type TokenVerifier } from "../auth/access-token.ts";
@@ -150,7 +150,7 @@ function createAdminHandlerOptions(
         throw toConnectError(error, methodName(context), logError);
       }
     },
-    interceptors: [createErrorInterceptor(logError), guard.interceptor],
+    interceptors: [createErrorInterceptor(logError), guard.interceptor, validateRequests],
   };
 }
 
@@ -196,6 +196,20 @@ function createErrorInterceptor(logError: CallErrorLog): Interceptor {
       throw toConnectError(error, method, logError);
     }
   };
+}
+
+/** Checks each request against the rules of its proto. Runs after the guard, which sets the workspace of a member's request. */
+const validateRequests: Interceptor = (next) => (request) => {
+  if (request.stream) return next({ ...request, message: validateEach(request.method, request.message) });
+  requireValid(request.method.input, request.message);
+  return next(request);
+};
+
+async function* validateEach<T extends Message>({ input }: DescMethod, messages: AsyncIterable<T>): AsyncGenerator<T> {
+  for await (const message of messages) {
+    requireValid(input, message);
+    yield message;
+  }
 }
 
 async function* convertErrors<T>(items: AsyncIterable<T>, convert: (error: unknown) => Error): AsyncGenerator<T> {

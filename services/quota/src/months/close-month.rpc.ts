@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CloseMonthRequest, CloseMonthResponseSchema } from "@parley/rpc/quota";
-import { type Database, invalidArgument, type Logger, parseMonth, ServiceError } from "@parley/service-kit";
+import { type Database, type Logger, ServiceError } from "@parley/service-kit";
 import { type CloseRefusal, closeMonth } from "./months.store.ts";
 
 const REASONS: Readonly<Record<CloseRefusal, string>> = {
@@ -14,10 +14,9 @@ export async function handleCloseMonth(
   { database, log }: { database: Database; log: Pick<Logger, "info"> },
   request: CloseMonthRequest,
 ): Promise<MessageInitShape<typeof CloseMonthResponseSchema>> {
-  const month = parseMonth(request.month);
-  if (month === undefined) throw invalidArgument("month is missing");
-  const refusal = await closeMonth(database, month, Number(request.used));
+  const { month, used } = request;
+  const refusal = await closeMonth(database, month, Number(used));
   if (refusal !== undefined) throw new ServiceError("failed_precondition", refusal, REASONS[refusal]);
-  log.info({ month, used: Number(request.used) }, "month closed");
+  log.info({ month, used: Number(used) }, "month closed");
   return {};
 }

@@ -1,10 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { settleOutcomeFromProto } from "@parley/rpc/outcomes";
 import type { AdjustTurnsRequest, AdjustTurnsResponseSchema } from "@parley/rpc/quota";
-import { type Database, invalidArgument, type Logger, sqlState } from "@parley/service-kit";
-import { requireText } from "../usage/index.ts";
+import { type Database, type Logger, sqlState } from "@parley/service-kit";
 import { adjustTurns } from "./adjustments.store.ts";
-import { requireReservationKeys } from "./reservation-keys.ts";
 import type { ReservationKey } from "./reservations.store.ts";
 
 export async function handleAdjustTurns(
@@ -12,13 +10,13 @@ export async function handleAdjustTurns(
   request: AdjustTurnsRequest,
 ): Promise<MessageInitShape<typeof AdjustTurnsResponseSchema>> {
   const outcome = settleOutcomeFromProto(request.outcome);
-  if (outcome === undefined) throw invalidArgument("outcome must be DONE or VOID");
-  const reason = requireText("reason", request.reason);
-  const turns = requireReservationKeys(request.turns);
+  const reason = request.reason.trim();
   const adjusted: ReservationKey[] = [];
   // Adjusts one workspace at a time, so that a locked usage row affects only its own workspace. The reconciler's next call retries the turns
   // that were not adjusted.
-  for (const [workspaceId, workspaceTurns = []] of Object.entries(Object.groupBy(turns, (turn) => turn.workspaceId))) {
+  for (const [workspaceId, workspaceTurns = []] of Object.entries(
+    Object.groupBy(request.turns, (turn) => turn.workspaceId),
+  )) {
     try {
       const result = await adjustTurns(database, { turns: workspaceTurns, outcome, reason });
       adjusted.push(...result.adjusted);

@@ -189,7 +189,7 @@ test("listReservations lists each turn of a window once, page by page, even if t
   expect(await list("2026-01-01T00:00:00.000002Z", 60)).toEqual([]);
 });
 
-test("AdjustTurns trims the reason, and refuses a reason that is blank or contains NUL", async () => {
+test("AdjustTurns trims the reason", async () => {
   const workspace = await createWorkspace(quota, 10);
   const [turn] = await settleAsDone(workspace, 1);
   const adjust = (text: string) =>
@@ -197,10 +197,6 @@ test("AdjustTurns trims the reason, and refuses a reason that is blank or contai
       { database: quota.database, log: { warn: () => undefined } },
       create(AdjustTurnsRequestSchema, { turns: turn ? [turn] : [], outcome: SettleOutcome.VOID, reason: text }),
     );
-  await expect(adjust("   ")).rejects.toThrow("reason must have 1 to 200 characters, not only white space, and no NUL");
-  await expect(adjust("a\0b")).rejects.toThrow(
-    "reason must have 1 to 200 characters, not only white space, and no NUL",
-  );
   await adjust(" reconciled ");
   const { rows } = await quota.admin.query("SELECT reason FROM quota.adjustments WHERE turn_id = $1", [turn?.turnId]);
   expect(rows).toEqual([{ reason: "reconciled" }]);

@@ -5,7 +5,6 @@ import { reserve } from "../usage/reservations.store.ts";
 import { type Settlement, settle } from "../usage/settlements.store.ts";
 import { readUsage } from "../usage/usage.store.ts";
 import { updatePlan } from "../workspaces/workspaces.store.ts";
-import { handleCorrectUnpaid } from "./correct-unpaid.rpc.ts";
 import { correctUnpaid, listUnpaid, readUnpaidToday, resetUnpaid } from "./unpaid.store.ts";
 
 let quota: QuotaDatabase;
@@ -192,9 +191,4 @@ test("sums the unpaid replies by plan, and lists the workspaces near their limit
   expect(await read()).toEqual({ unpaid: 50, ratio: 1 });
   await resetUnpaid(quota.database, workspace);
   expect(await read()).toEqual({ unpaid: 50, ratio: undefined });
-});
-
-test.each(["", "2026-02-30", "2026-2-3", "today"])("CorrectUnpaid refuses the day %j", async (day) => {
-  const request = { workspaceId: "w", day, expected: 0, unpaid: 1 } as Parameters<typeof handleCorrectUnpaid>[1];
-  await expect(handleCorrectUnpaid(quota.database, request)).rejects.toThrow(/day/);
 });

@@ -1,17 +1,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { GetMonthRequest, GetMonthResponseSchema } from "@parley/rpc/quota";
-import { type Database, invalidArgument, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { type Database, isWorkspaceId } from "@parley/service-kit";
 import { currentMonth, readMonth, readMonthPage } from "../usage/index.ts";
-
-const MAX_WORKSPACES = 100;
 
 export async function handleGetMonth(
   database: Database,
   request: GetMonthRequest,
 ): Promise<MessageInitShape<typeof GetMonthResponseSchema>> {
-  const month = parseMonth(request.month) ?? (await currentMonth(database));
+  const month = request.month || (await currentMonth(database));
   const { maxWorkspaces: limit, afterWorkspaceId: after } = request;
-  if (limit < 0 || limit > MAX_WORKSPACES) throw invalidArgument(`max_workspaces must be from 0 to ${MAX_WORKSPACES}`);
   if (limit > 0 && request.workspaceId === "")
     return { month, workspaces: await readMonthPage(database, month, { after, limit }) };
   // A malformed id matches no workspace; an empty one selects all.

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ListMonthTurnsRequest, ListMonthTurnsResponseSchema } from "@parley/rpc/quota";
-import { type Database, invalidArgument, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { type Database, isWorkspaceId } from "@parley/service-kit";
 import { listTurns } from "../usage/index.ts";
 
 /** Limits each list of a response message to about 400 KiB. */
@@ -10,10 +10,9 @@ export async function* handleListMonthTurns(
   database: Database,
   request: ListMonthTurnsRequest,
 ): AsyncGenerator<MessageInitShape<typeof ListMonthTurnsResponseSchema>> {
-  const month = parseMonth(request.month);
-  if (month === undefined) throw invalidArgument("month is missing");
-  if (!isWorkspaceId(request.workspaceId)) return;
-  const { counted, held } = await listTurns(database, request.workspaceId, month);
+  const { workspaceId, month } = request;
+  if (!isWorkspaceId(workspaceId)) return;
+  const { counted, held } = await listTurns(database, workspaceId, month);
   for (let offset = 0; offset < Math.max(counted.length, held.length); offset += IDS_PER_MESSAGE) {
     yield {
       counted: counted.slice(offset, offset + IDS_PER_MESSAGE),

@@ -1,17 +1,14 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { BooksAdminService } from "@parley/rpc/quota";
 import { type Database, isWorkspaceId } from "@parley/service-kit";
-import { requireTurnId } from "../usage/index.ts";
 import { readTurnEntry } from "./turn-entry.store.ts";
 
 /** Implements BooksAdminService, which reads a turn's entry in the usage accounting. The service's name is older than that term. */
 export function createTurnEntryAdmin(database: Database): ServiceImpl<typeof BooksAdminService> {
   return {
     async getTurnEntry(request) {
-      const turnId = requireTurnId(request.turnId);
-      const entry = isWorkspaceId(request.workspaceId)
-        ? await readTurnEntry(database, request.workspaceId, turnId)
-        : undefined;
+      const { workspaceId, turnId } = request;
+      const entry = isWorkspaceId(workspaceId) ? await readTurnEntry(database, workspaceId, turnId) : undefined;
       if (entry === undefined) return { entry: {} };
       const { state, month, heldAt, settledAt, countedAt } = entry;
       return {

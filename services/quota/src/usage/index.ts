@@ -1,6 +1,4 @@
 export { createAdjustmentAdmin } from "./adjustments.admin.ts";
 export { LOCK_PAST_MONTHS } from "./closed-months.store.ts";
-export { requireText } from "./require-text.ts";
-export { requireTurnId } from "./turn-id.ts";
 export { createUsageAdmin, readMonthlyUsage } from "./usage.admin.ts";
 export { currentMonth, listTurns, readMonth, readMonthPage } from "./usage.store.ts";

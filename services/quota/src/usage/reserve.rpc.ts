@@ -1,14 +1,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { RESERVE_STATUSES } from "@parley/rpc/outcomes";
 import type { ReserveRequest, ReserveResponseSchema } from "@parley/rpc/quota";
-import { type Database, type FairQueue, invalidArgument, isWorkspaceId, notFound } from "@parley/service-kit";
+import { type Database, type FairQueue, isWorkspaceId, notFound } from "@parley/service-kit";
 import { reserve } from "./reservations.store.ts";
-import { requireTurnId } from "./turn-id.ts";
 import type { ReservationCounter } from "./usage.metrics.ts";
 
 export type ReserveDeps = { database: Database; counter: ReservationCounter; limiter: FairQueue };
-
-const MAX_CLIENT_BYTES = 32;
 
 export async function handleReserve(
   { database, counter, limiter }: ReserveDeps,
@@ -16,8 +13,7 @@ export async function handleReserve(
   signal: AbortSignal,
 ): Promise<MessageInitShape<typeof ReserveResponseSchema>> {
   const { workspaceId, client } = request;
-  if (client.length > MAX_CLIENT_BYTES) throw invalidArgument(`client must have at most ${MAX_CLIENT_BYTES} bytes`);
-  const turnId = requireTurnId(request.turnId);
+  const turnId = request.turnId.toLowerCase();
   const reservation = isWorkspaceId(workspaceId)
     ? await limiter.run(workspaceId, signal, () => reserve(database, workspaceId, turnId, { client, signal }))
     : undefined;

@@ -1,19 +1,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { SETTLE_OUTCOMES, settleOutcomeFromProto } from "@parley/rpc/outcomes";
 import type { Settlement, SettleRequest, SettleResponseSchema } from "@parley/rpc/quota";
-import { type Database, invalidArgument, type Logger, parseDay, parseMonth } from "@parley/service-kit";
+import type { Database, Logger } from "@parley/service-kit";
 import * as store from "./settlements.store.ts";
-import { requireTurnId } from "./turn-id.ts";
-
-const MAX_SETTLEMENTS = 1_000;
 
 export async function handleSettle(
   { database, log }: { database: Database; log: Logger },
   request: SettleRequest,
   signal: AbortSignal,
 ): Promise<MessageInitShape<typeof SettleResponseSchema>> {
-  if (request.settlements.length > MAX_SETTLEMENTS)
-    throw invalidArgument(`a call must have at most ${MAX_SETTLEMENTS} settlements`);
   const results = await store.settle(database, request.settlements.map(parseSettlement), {
     signal,
     onFailure: (turns, error) =>
@@ -29,13 +24,11 @@ export async function handleSettle(
 }
 
 function parseSettlement(settlement: Settlement): store.Settlement {
-  const outcome = settleOutcomeFromProto(settlement.outcome);
-  if (outcome === undefined) throw invalidArgument("outcome must be DONE or VOID");
   return {
     workspaceId: settlement.workspaceId,
-    turnId: requireTurnId(settlement.turnId),
-    outcome,
-    month: parseMonth(settlement.month),
-    unpaidDay: parseDay(settlement.unpaidDay),
+    turnId: settlement.turnId.toLowerCase(),
+    outcome: settleOutcomeFromProto(settlement.outcome),
+    month: settlement.month || undefined,
+    unpaidDay: settlement.unpaidDay || undefined,
   };
 }

@@ -36,7 +36,7 @@ test("each of several concurrent plan changes stores its previous plan", async (
   expect(new Set(chain)).toEqual(new Set(plans));
 });
 
-test("names, reasons and operators have at most 200 characters, counted as Unicode code points", async () => {
+test("stores names, reasons and operators of 200 Unicode code points", async () => {
   const admin = createWorkspaceAdmin(quota.database, randomUUID);
   const context = {} as HandlerContext;
   const createNamed = (name: string) =>
@@ -51,16 +51,10 @@ test("names, reasons and operators have at most 200 characters, counted as Unico
     const request = create(AdjustTurnsRequestSchema, { turns: [], outcome: SettleOutcome.VOID, reason });
     return handleAdjustTurns({ database: quota.database, log }, request);
   };
-  const [longest, tooLong] = ["😀".repeat(200), "😀".repeat(201)];
+  const longest = "😀".repeat(200);
   expect(await createNamed(longest)).toMatchObject({ workspace: { name: longest } });
   expect(await adjust(longest, longest)).toMatchObject({ adjustment: { reason: longest, operator: longest } });
   expect(await adjustTurns(longest)).toEqual({ adjusted: [] });
-
-  const refused = { message: expect.stringContaining("1 to 200 characters") };
-  await expect(createNamed(tooLong)).rejects.toMatchObject(refused);
-  await expect(adjust(tooLong, "ada")).rejects.toMatchObject(refused);
-  await expect(adjust("outage", tooLong)).rejects.toMatchObject(refused);
-  await expect(adjustTurns(tooLong)).rejects.toMatchObject(refused);
 });
 
 test("operators list the plans and change how much knowledge a plan permits", async () => {
@@ -80,7 +74,6 @@ test("operators list the plans and change how much knowledge a plan permits", as
   expect(await admin.createWorkspace(create(CreateWorkspaceRequestSchema, workspace), context)).toMatchObject({
     workspace: { maxKnowledgeDocuments: 7, maxKnowledgeCharacters: 0 },
   });
-  await expect(set({ knowledgeDocuments: -1 })).rejects.toMatchObject({ kind: "invalid_argument" });
   await expect(set({ plan: "gold" })).rejects.toThrow("plan must be one of");
   await set({ knowledgeDocuments: 500, knowledgeCharacters: 10_000_000 });
 });

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { isDay, isLongerThan, isUtcTime } from "./formats.ts";
+
+test.each([
+  ["2026-02-28T10:00:00Z", true],
+  ["2024-02-29T23:59:59.123456Z", true],
+  ["2026-02-31T00:00:00Z", false],
+  ["2026-02-29T00:00:00Z", false],
+  ["2026-04-31T00:00:00Z", false],
+  ["0000-01-01T00:00:00Z", false],
+  ["2026-01-01T00:00:00+01:00", false],
+])("isUtcTime(%j) is %s", (text, expected) => {
+  expect(isUtcTime(text)).toBe(expected);
+});
+
+test("isDay refuses a day that does not exist", () => {
+  expect(isDay("2024-02-29")).toBe(true);
+  for (const bad of ["2026-02-30", "2026-2-3", "", "2026-11"]) expect(isDay(bad)).toBe(false);
+});
+
+test("isLongerThan counts code points, not UTF-16 code units", () => {
+  expect(isLongerThan("😀".repeat(4_000), 4_000)).toBe(false);
+  expect(isLongerThan("😀".repeat(4_001), 4_000)).toBe(true);
+  expect(isLongerThan(`${"😀".repeat(3_999)}ab`, 4_000)).toBe(true);
+  expect(isLongerThan("", 0)).toBe(false);
+});

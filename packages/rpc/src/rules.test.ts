@@ -1,0 +1,88 @@
+import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import {
+  AdjustTurnsRequestSchema,
+  AdjustUsageRequestSchema,
+  CloseMonthRequestSchema,
+  CorrectUnpaidRequestSchema,
+  CreateWorkspaceRequestSchema,
+  GetReservationsRequestSchema,
+  ListReservationsRequestSchema,
+  ListUsageRequestSchema,
+  ReservationState,
+  ReserveRequestSchema,
+  SetKnowledgeLimitsRequestSchema,
+  SetRetentionRequestSchema,
+  SettleOutcome,
+  SettleRequestSchema,
+} from "./quota.ts";
+import { findInvalidField, limitsOf } from "./rules.ts";
+
+const TURN_ID = "0b7d5a3e-6f0c-4a53-9f0e-1d2c3b4a5f60";
+const SETTLEMENT = { workspaceId: "ws", turnId: TURN_ID, outcome: SettleOutcome.DONE };
+
+function messageFor<S extends DescMessage>(schema: S, init: MessageInitShape<S>): string | undefined {
+  return findInvalidField(schema, create<S>(schema, init))?.message;
+}
+
+test.each([
+  ["200 characters", "a".repeat(200), undefined],
+  ["white space around 200 characters", ` ${"a".repeat(200)} `, undefined],
+  ["200 code points of two units", "😀".repeat(200), undefined],
+  ["201 characters", "a".repeat(201), "name must have 1 to 200 characters, not only white space, and no NUL"],
+  ["only white space", " \u00a0", "name must have 1 to 200 characters, not only white space, and no NUL"],
+  ["NUL", "a\0b", "name must have 1 to 200 characters, not only white space, and no NUL"],
+])("checks a text with %s", (_, name, message) => {
+  expect(messageFor(CreateWorkspaceRequestSchema, { name, plan: "free" })).toBe(message);
+});
+
+test("names the limits of numbers, bytes and lists", () => {
+  expect(messageFor(SetRetentionRequestSchema, { retentionDays: -1 })).toBe("retention_days must be from 0 to 3,650");
+  expect(messageFor(SetRetentionRequestSchema, { retentionDays: 3_651 })).toBe(
+    "retention_days must be from 0 to 3,650",
+  );
+  expect(messageFor(SetRetentionRequestSchema, { retentionDays: 3_650 })).toBeUndefined();
+  expect(messageFor(ReserveRequestSchema, { turnId: TURN_ID, client: new Uint8Array(33) })).toBe(
+    "client must have at most 32 bytes",
+  );
+  expect(messageFor(CorrectUnpaidRequestSchema, { day: "2026-11-22", unpaid: -1 })).toBe("unpaid must not be negative");
+  const turns = Array.from({ length: 1_001 }, () => ({ workspaceId: "ws", turnId: TURN_ID }));
+  expect(messageFor(GetReservationsRequestSchema, { turns })).toBe("turns must have at most 1,000 entries");
+  expect(limitsOf(AdjustUsageRequestSchema.field.amount)).toEqual({ min: -1_000_000, max: 1_000_000 });
+});
+
+test("names the format of a text, and refuses an empty one only if it is required", () => {
+  expect(messageFor(ReserveRequestSchema, { turnId: "no" })).toBe("turn_id must be a UUID");
+  expect(messageFor(ListUsageRequestSchema, { month: "2026-13" })).toBe("month must look like 2026-11, or be empty");
+  expect(messageFor(ListUsageRequestSchema, { month: "" })).toBeUndefined();
+  expect(messageFor(CloseMonthRequestSchema, { month: "" })).toBe("month is missing");
+  expect(messageFor(CloseMonthRequestSchema, { month: "2026-1" })).toBe("month must look like 2026-11");
+});
+
+test.each(["2026-02-30", "2026-2-3", "today"])("refuses the day %j", (day) => {
+  expect(messageFor(CorrectUnpaidRequestSchema, { day })).toBe("day must look like 2026-11-22");
+});
+
+test("does not check a field with presence that is not set", () => {
+  expect(messageFor(SetKnowledgeLimitsRequestSchema, { plan: "free" })).toBeUndefined();
+  expect(messageFor(SetKnowledgeLimitsRequestSchema, { plan: "free", knowledgeDocuments: -1 })).toBe(
+    "knowledge_documents must not be negative",
+  );
+});
+
+test("refuses an unspecified, an unknown and an excluded value of an enum", () => {
+  const outcomes = [SettleOutcome.UNSPECIFIED, 99 as SettleOutcome];
+  for (const outcome of outcomes)
+    expect(messageFor(AdjustTurnsRequestSchema, { outcome, reason: "r" })).toBe("outcome must be DONE or VOID");
+  expect(messageFor(ListReservationsRequestSchema, { state: ReservationState.VOID })).toBe(
+    "state must be HELD or DONE",
+  );
+  expect(messageFor(ListReservationsRequestSchema, { state: ReservationState.HELD })).toBeUndefined();
+});
+
+test("checks the messages in a list", () => {
+  expect(messageFor(SettleRequestSchema, { settlements: [SETTLEMENT] })).toBeUndefined();
+  expect(messageFor(SettleRequestSchema, { settlements: [SETTLEMENT, { ...SETTLEMENT, turnId: "no" }] })).toBe(
+    "turn_id must be a UUID",
+  );
+});

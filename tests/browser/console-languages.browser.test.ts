@@ -36,6 +36,11 @@ describeInBrowser("the console's languages", (fixture) => {
     expect(await endsAtRight(page.heading("Cakes & Co."))).toBe(true);
     expect(await endsAtRight(page.tab.locator(".breadcrumb [aria-current]"))).toBe(true);
 
+    await linkTo(page, "المفاتيح").click();
+    expect(await endsAtRight(page.tab.locator(".row.key strong", { hasText: "Cakes & Co." }).first())).toBe(true);
+    await linkTo(page, "الروبوتات").click();
+    expect(await endsAtRight(page.tab.locator(".bot-card strong", { hasText: "Cakes & Co." }).first())).toBe(true);
+
     await linkTo(page, "المعرفة").click();
     const facts = page.tab.locator("li", { hasText: "delivery.md" }).locator("small bdi");
     await facts.first().waitFor();

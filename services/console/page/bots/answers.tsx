@@ -1,4 +1,5 @@
 import { SelectField, TextArea, TextField } from "../components/field.tsx";
+import { isolate } from "../i18n/language.ts";
 import { t } from "../i18n/t.tsx";
 import { LABELS, type SectionProps } from "./bot-settings.ts";
 
@@ -82,6 +83,6 @@ function ModelField({ models, value, onChange }: ModelFieldProps) {
 }
 
 function describeModel(entry: string): string {
-  if (isModelName(entry)) return entry;
-  return t("{prefix} and the name of any of its models", { prefix: entry.slice(0, -1) });
+  if (isModelName(entry)) return isolate(entry);
+  return t("{prefix} and the name of any of its models", { prefix: isolate(entry.slice(0, -1)) });
 }

@@ -142,7 +142,9 @@ function Passage({ passage }: { passage: CheckedPassage }) {
         <span>{describeMatch(passage)}</span>
         {!used && <span className="badge neutral">{t("does not fit into the prompt")}</span>}
       </p>
-      <p className="passage-text">{text}</p>
+      <p className="passage-text" dir="auto">
+        {text}
+      </p>
     </li>
   );
 }

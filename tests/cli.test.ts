@@ -461,7 +461,7 @@ describe("parley usage, usage-audit and conversation", () => {
         id,
         bot_slug: other.botSlug,
         source: "widget",
-        messages: 2,
+        message_count: 2,
         rating: "",
         review: "bad",
       }),

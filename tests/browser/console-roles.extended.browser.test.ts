@@ -175,8 +175,8 @@ async function waitForReplyCounts({ admin, system }: Service): Promise<void> {
 /** Reviews the only answer of a bot as bad. Returns the session's id. */
 async function reviewAnswer({ admin }: Service, bot: string): Promise<string> {
   const workspaceId = CONSOLE_WORKSPACE;
-  const { sessions } = await admin.sessions.listSessions({ workspaceId, limit: 1_000 });
-  const { id: sessionId = "" } = sessions.find(({ botSlug }) => botSlug === bot) ?? {};
+  const { sessions } = await admin.sessions.listSessions({ workspaceId, botSlug: bot });
+  const { id: sessionId = "" } = sessions[0] ?? {};
   const { turns } = await admin.turns.listTurns({ workspaceId, sessionId });
   const messageId = turns[0]?.turn?.messageId ?? 0n;
   await admin.sessions.reviewMessage({ workspaceId, sessionId, messageId, review: "bad" });

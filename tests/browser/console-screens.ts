@@ -18,8 +18,8 @@ export type ConsoleScreen = {
 export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
   const bot = await addBot(service);
   const visitorId = await addConversation(service, bot);
-  const { sessions } = await service.admin.sessions.listSessions({ workspaceId: CONSOLE_WORKSPACE, limit: 1_000 });
-  const session = sessions.find(({ botSlug }) => botSlug === bot);
+  const { sessions } = await service.admin.sessions.listSessions({ workspaceId: CONSOLE_WORKSPACE, botSlug: bot });
+  const [session] = sessions;
   await addQuestionsAndEvaluation(service, bot);
   return [
     { path: "/overview", heading: "Overview", link: "Overview", text: "Messages a day" },

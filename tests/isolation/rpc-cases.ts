@@ -95,15 +95,6 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
         { botId: ids.botId, sessionId, messageId },
       ].map((each) => ({ workspaceId, ...each, messageId: BigInt(each.messageId), rating: "down" })),
   },
-  "parley.conversation.v1.ConversationService/ExportSession": ofSession,
-  "parley.conversation.v1.ConversationService/SearchSessions": workspaceOnly({ limit: 100 }),
-  "parley.conversation.v1.ConversationService/ExportSessions": {
-    requests: ({ workspaceId }, { botSlug, sessionId }) => [
-      { workspaceId, format: ExportFormat.NDJSON, botSlug },
-      { workspaceId, format: ExportFormat.CSV, cursor: `${Date.now()}000-1.${sessionId}.1` },
-    ],
-  },
-  "parley.conversation.v1.ConversationService/SoftDeleteSession": ofSession,
   "parley.conversation.v1.BotAdminService/GetBot": bySlug({}),
   "parley.conversation.v1.BotAdminService/UpdateBot": bySlug({ changes: { systemPrompt: "mine now" } }),
   "parley.conversation.v1.BotAdminService/DuplicateBot": bySlug({ newSlug: "copy" }),
@@ -180,6 +171,12 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   },
   "parley.conversation.v1.SessionAdminService/ListSessions": workspaceOnly(),
   "parley.conversation.v1.SessionAdminService/GetTranscript": ofSession,
+  "parley.conversation.v1.SessionAdminService/ExportSessions": {
+    requests: ({ workspaceId }, { botSlug, sessionId }) => [
+      { workspaceId, format: ExportFormat.NDJSON, botSlug },
+      { workspaceId, format: ExportFormat.CSV, cursor: `${Date.now()}000-1.${sessionId}.1` },
+    ],
+  },
   "parley.conversation.v1.SessionAdminService/ReviewMessage": {
     requests: ({ workspaceId, sessionId }, ids) => [
       { workspaceId, sessionId: ids.sessionId, messageId: ids.messageId, review: "bad" },
@@ -188,7 +185,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   },
   "parley.conversation.v1.SessionAdminService/DeleteSession": ofSession,
   "parley.conversation.v1.SessionAdminService/EraseSession": ofSession,
-  "parley.conversation.v1.SessionAdminService/EraseVisitorSessions": {
+  "parley.conversation.v1.SessionAdminService/EraseVisitor": {
     requests: ({ workspaceId }, { visitorId }) => [{ workspaceId, visitorId }],
   },
   "parley.conversation.v1.TurnAdminService/ListTurns": ofSession,
@@ -282,15 +279,6 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   },
   "parley.llm.v1.CallLogAdminService/ListCallsOfMonth": workspaceOnly({ month }),
   "parley.llm.v1.CallLogAdminService/SumCalls": workspaceOnly({ month }),
-  // Comes after the RPCs that need the caller's session, because it erases that session.
-  "parley.conversation.v1.ConversationService/EraseVisitor": {
-    workspace: (workspaceId) => ({
-      workspaceId,
-      requestId: randomUUID(),
-      // isolation.test.ts also sends a workspace id with NUL. A visitor id with NUL would get an error.
-      visitorId: `visitor-of-${workspaceId.replaceAll("\0", "")}`,
-    }),
-  },
   // DeleteWorkspace comes last, because it hides the caller's workspace.
   "parley.conversation.v1.WorkspaceDeletionAdminService/RestoreWorkspace": workspaceOnly(),
   "parley.conversation.v1.WorkspaceDeletionAdminService/DeleteWorkspace": workspaceOnly(),

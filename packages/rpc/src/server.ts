@@ -32,11 +32,12 @@ export type CallContext = {
   request: Message;
 };
 
-export type ServiceImplementation<S extends DescService> = {
+/** A service that is also served with Connect needs only the `signal` of the context. */
+export type ServiceImplementation<S extends DescService, Context = CallContext> = {
   [K in keyof S["method"]]: S["method"][K] extends DescMethodUnary<infer I, infer O>
-    ? (request: MessageShape<I>, context: CallContext) => Promise<MessageInitShape<O>>
+    ? (request: MessageShape<I>, context: Context) => Promise<MessageInitShape<O>>
     : S["method"][K] extends DescMethodServerStreaming<infer I, infer O>
-      ? (request: MessageShape<I>, context: CallContext) => AsyncIterable<MessageInitShape<O>>
+      ? (request: MessageShape<I>, context: Context) => AsyncIterable<MessageInitShape<O>>
       : never;
 };
 

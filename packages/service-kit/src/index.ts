@@ -3,7 +3,6 @@
 
 export { isLongerThan, isSlug, isUtcTime, isUuid, isWorkspaceId, NIL_UUID } from "@parley/rpc/formats";
 export { type AuditLog, openAuditLog } from "./audit-log/audit-log.admin.ts";
-export { insertEntry } from "./audit-log/audit-log.store.ts";
 export { describeCall } from "./audit-log/describe-call.ts";
 export {
   type AccessTokenOptions,

@@ -167,7 +167,7 @@ test("the service exports a session of 65 MB without having all of it in memory"
   };
   const readAll = async () => {
     let total = 0;
-    for await (const { json } of service.conversation.exportSession(turn, { timeoutMs: 60_000 })) total += json.length;
+    for await (const { json } of service.sessions.getTranscript(turn, { timeoutMs: 60_000 })) total += json.length;
     return total;
   };
   const before = await residentBytes();

@@ -24,12 +24,12 @@ import {
 import { countUnpaidTurns } from "./reconciliation/unpaid.store.ts";
 import { listExpiredSessions, listWorkspaceIds } from "./retention/retention.store.ts";
 import { readSessions } from "./session-exports/export-sessions.store.ts";
-import { findText, type SearchFilters, searchSessions } from "./session-search/search-sessions.store.ts";
+import { findText, type ListFilters, listSessions } from "./session-lists/list-sessions.store.ts";
 import { eraseSession } from "./sessions/erase-session.store.ts";
 import { exportSession } from "./sessions/export-session.store.ts";
 import type { SessionPosition } from "./sessions/index.ts";
 import { rateMessage, reviewMessage } from "./sessions/messages.store.ts";
-import { findSession, listSessions } from "./sessions/sessions.store.ts";
+import { findSession } from "./sessions/sessions.store.ts";
 import { deleteSettled, measureOutbox, positionBefore, readOutbox, readOutboxMark } from "./settlement/outbox.store.ts";
 import { countBotRepliesByHour, deleteBotCountsBefore, readBotUsage } from "./statistics/bot-usage.store.ts";
 import {
@@ -279,7 +279,6 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
         expect(piece).not.toBe("");
     },
   ],
-  ["listing sessions", (database) => listSessions(database, bot.workspaceId, 50)],
   [
     "storing the erasure of a visitor",
     (database) =>
@@ -387,7 +386,7 @@ async function explain(use: (database: Database) => Promise<unknown>) {
   return { plan: JSON.stringify(roots), blocks };
 }
 
-test.each<[string, Partial<SearchFilters>, string]>([
+test.each<[string, Partial<ListFilters>, string]>([
   ["nothing", {}, "sessions_recent"],
   ["a bot", { botSlug: "assistant" }, "sessions_bot"],
   ["the playground", { source: "playground" }, "sessions_playground"],
@@ -404,7 +403,7 @@ test.each<[string, Partial<SearchFilters>, string]>([
   "a page of the session list, filtered by %s, is read in order from an index, without a sort",
   async (_, filters, index) => {
     const find = (database: Database, after?: SessionPosition) =>
-      searchSessions(database, bot.workspaceId, { ...NO_FILTER, ...filters }, { after, limit: 100 });
+      listSessions(database, bot.workspaceId, { ...NO_FILTER, ...filters }, { after, limit: 100 });
     const { next } = await find(db.database);
     for (const after of [undefined, next]) {
       const { plan, blocks } = await explain((database) => find(database, after));
@@ -454,7 +453,7 @@ test("an unanswered question of a long session costs about as many blocks as one
   expect(blocks).toBeLessThan(MAX_REPLIES * 25);
 });
 
-test.each<[string, Partial<SearchFilters>]>([
+test.each<[string, Partial<ListFilters>]>([
   ["nothing", {}],
   ["a bot", { botSlug: "assistant" }],
   ["the playground", { source: "playground" }],

@@ -4,16 +4,14 @@ import type { CallPool, Database } from "@parley/service-kit";
 import { handleGetLogo } from "./bots/get-logo.rpc.ts";
 import { handleResolveBot } from "./bots/resolve-bot.rpc.ts";
 import type { Config } from "./config.ts";
-import { handleEraseVisitor } from "./erasures/erase-visitor.rpc.ts";
-import type { VisitorEraser } from "./erasures/erasures.worker.ts";
+import { type EraseVisitorDeps, handleEraseVisitor } from "./erasures/erase-visitor.rpc.ts";
 import type { KeyUses } from "./keys/key-uses.worker.ts";
 import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { handleExportSessions } from "./session-exports/export-sessions.rpc.ts";
-import { handleSearchSessions } from "./session-search/search-sessions.rpc.ts";
-import { handleExportSession } from "./sessions/export-session.rpc.ts";
+import { handleListSessions } from "./session-lists/list-sessions.rpc.ts";
 import type { OwnerReadPool } from "./sessions/index.ts";
 import { handleRateMessage } from "./sessions/rate-message.rpc.ts";
-import { handleSoftDeleteSession } from "./sessions/soft-delete-session.rpc.ts";
+import { createSessionAdmin, type SessionAdminDeps, type SessionHandlers } from "./sessions/sessions.admin.ts";
 import { handleRenewEdge } from "./sweeping/renew-edge.rpc.ts";
 import { createCapReached } from "./turns/cap-reached.ts";
 import { type CloseTurnDeps, handleCloseTurn } from "./turns/close-turn.rpc.ts";
@@ -27,13 +25,12 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter" | "capRe
   config: Pick<Config, "keyPrefix" | "leaseSeconds">;
   keyUses: KeyUses;
   ownerReadPool: OwnerReadPool;
-  visitorEraser: VisitorEraser;
   closedTurnCounter: CloseTurnDeps["counter"];
   notifySettler: CloseTurnDeps["notifySettler"];
 };
 
 export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<typeof ConversationService> {
-  const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, ownerReadPool, visitorEraser } = deps;
+  const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, ownerReadPool } = deps;
   const { closedTurnCounter, notifySettler } = deps;
   const { keyPrefix, leaseSeconds } = deps.config;
   const capReached = createCapReached(() => performance.now());
@@ -72,10 +69,15 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
       return handleCloseTurn({ database, counter: closedTurnCounter, notifySettler, capReached }, request);
     },
     rateMessage: (request, { signal }) => handleRateMessage(calls.databaseFor(signal), request),
-    exportSession: (request, { signal }) => handleExportSession(ownerReadPool, request, signal),
-    searchSessions: (request, { signal }) => handleSearchSessions(ownerReadPool, request, signal),
+  };
+}
+
+export function createSessionHandlers(deps: SessionAdminDeps & EraseVisitorDeps): SessionHandlers {
+  const { ownerReadPool } = deps;
+  return {
+    ...createSessionAdmin(deps),
+    listSessions: (request, { signal }) => handleListSessions(ownerReadPool, request, signal),
     exportSessions: (request, { signal }) => handleExportSessions(ownerReadPool, request, signal),
-    softDeleteSession: (request, { signal }) => handleSoftDeleteSession(calls.databaseFor(signal), request),
-    eraseVisitor: (request) => handleEraseVisitor(database, visitorEraser, request),
+    eraseVisitor: (request) => handleEraseVisitor(deps, request),
   };
 }

@@ -1,10 +1,11 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
-import { ConversationService } from "@parley/rpc/conversation";
+import { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
 import { LlmService } from "@parley/rpc/llm";
 import type { Outcome } from "@parley/rpc/outcomes";
 import { QuotaService } from "@parley/rpc/quota";
 import {
+  type CallGuard,
   CallPool,
   connectPeer,
   createAuditLogCounter,
@@ -52,7 +53,7 @@ import {
   type Repair,
   registerReconciliationGauges,
 } from "./reconciliation/index.ts";
-import { createRpcHandlers } from "./rpc-handlers.ts";
+import { createRpcHandlers, createSessionHandlers } from "./rpc-handlers.ts";
 import { ExportPacer, type OwnerReadPool } from "./sessions/index.ts";
 import { Settler } from "./settlement/settler.worker.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
@@ -110,6 +111,13 @@ export async function start(
   registerUsageAuditGauge(registry, database, log);
   registerReconciliationGauges(registry, database, log);
 
+  const sessionHandlers = createSessionHandlers({
+    database,
+    ownerReadPool,
+    notifySettler: reportCancelled,
+    visitorEraser,
+    auditLog,
+  });
   const registerAdmin = (router: ConnectRouter) =>
     registerAdminServices(router, {
       database,
@@ -119,8 +127,7 @@ export async function start(
       embeddings,
       questionSearch,
       ownerReadPool,
-      notifySettler: reportCancelled,
-      visitorEraser,
+      sessionHandlers,
       auditLog,
       repairDeps: { database, quota, notifySettler, onRepaired, callLogComparison: createCallLogComparison(llm) },
       config,
@@ -169,7 +176,11 @@ export async function start(
   // Registered before the gRPC server, because the lifecycle closes in reverse order: it first drains the calls, then waits for the tasks.
   for (const task of tasks) runPeriodically(task, log, lifecycle);
 
-  const guard = createCallGuard(internalTokens, createRpcServerHistogram(registry), log);
+  const tokenGuard = createCallGuard(internalTokens, createRpcServerHistogram(registry), log);
+  const guard: CallGuard = {
+    ...tokenGuard,
+    intercept: (context, next) => tokenGuard.intercept(context, () => deletedWorkspaces.treatAsUnknown(context, next)),
+  };
   const grpc = createGrpcServer(
     { host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: grpcTlsDir },
     lifecycle,
@@ -185,15 +196,12 @@ export async function start(
       semanticSearch,
       keyUses,
       ownerReadPool,
-      visitorEraser,
       closedTurnCounter,
       notifySettler,
     }),
-    {
-      ...guard,
-      intercept: (context, next) => guard.intercept(context, () => deletedWorkspaces.treatAsUnknown(context, next)),
-    },
+    guard,
   );
+  grpc.serve(SessionAdminService, sessionHandlers, guard);
   await grpc.listen();
   isServing = true;
   settler.start();

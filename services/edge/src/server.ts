@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { status } from "@parley/rpc";
-import { ConversationService } from "@parley/rpc/conversation";
+import { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
 import { EdgeService, RefusalAdminService } from "@parley/rpc/edge";
 import { LlmService } from "@parley/rpc/llm";
 import { QuotaService } from "@parley/rpc/quota";
@@ -82,6 +82,12 @@ export async function start(
     failures: metrics.rpcFailures,
   });
   const conversation = connectPeer(ConversationService, peerOptions(config.conversationTarget), lifecycle);
+  // The owner API's calls are rare, so they are not multiplexed.
+  const sessions = connectPeer(
+    SessionAdminService,
+    { ...peerOptions(config.conversationTarget), isMultiplexed: false },
+    lifecycle,
+  );
   const quota = connectPeer(QuotaService, peerOptions(config.quotaTarget), lifecycle);
   const llm = connectPeer(LlmService, { ...peerOptions(config.llmTarget), multiplexesStreams: true }, lifecycle);
 
@@ -126,6 +132,7 @@ export async function start(
   const app = await buildApp(
     {
       conversation,
+      sessions,
       edges,
       streams,
       limiter,

@@ -1,12 +1,12 @@
 import { create } from "@bufbuild/protobuf";
-import { SearchSessionsRequestSchema } from "@parley/rpc/conversation";
+import { ListSessionsRequestSchema } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import { messageToJson } from "./json.ts";
 
 test("messageToJson converts int64 fields to numbers and omits unset optional fields", () => {
   const json = messageToJson(
-    SearchSessionsRequestSchema,
-    create(SearchSessionsRequestSchema, { sinceMicroseconds: 1_700_000_000_000_000n }),
+    ListSessionsRequestSchema,
+    create(ListSessionsRequestSchema, { sinceMicroseconds: 1_700_000_000_000_000n }),
   );
   expect(json.since_microseconds).toBe(1_700_000_000_000_000);
   expect(json).not.toHaveProperty("until_microseconds");

@@ -1,6 +1,6 @@
 import { isUtcTime, isWorkspaceId } from "@parley/rpc/formats";
 import type { Counter } from "prom-client";
-import { type Database, sqlState } from "../database/database.ts";
+import { type Database, type Queryable, sqlState } from "../database/database.ts";
 import { ServiceError } from "../errors.ts";
 import { createPageTokens, cutPage } from "../pages.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
@@ -33,6 +33,8 @@ type ListResponse = { entries: ListedEntry[]; nextPageToken: string };
 export type AuditLog = {
   /** Adds an entry to the audit log. If the database fails, writes the change to the service's own log and throws change_not_recorded. */
   record(entry: AuditLogEntry): Promise<void>;
+  /** Adds an entry to the audit log in the transaction of the change. */
+  recordIn(transaction: Queryable, entry: AuditLogEntry): Promise<void>;
   /** Adds an entry for a reload in the background, or logs why it cannot. The number of entries is bounded: see insertReload. */
   recordReload(reload: Reload): void;
   /** Implements AuditLogAdminService/ListAuditLogEntries. */
@@ -60,11 +62,15 @@ export function openAuditLog(
 ): AuditLog {
   const run = () => deleteExpiredEntries(database, schema);
   runPeriodically({ name: "delete expired audit log entries", intervalMs: DELETE_INTERVAL_MS, run }, log, lifecycle);
+  const recordIn = async (transaction: Queryable, entry: AuditLogEntry) => {
+    await insertEntry(transaction, schema, entry);
+    counter.inc({ kind: "call" });
+  };
   return {
+    recordIn,
     async record(entry) {
       try {
-        await insertEntry(database, schema, entry);
-        counter.inc({ kind: "call" });
+        await recordIn(database, entry);
       } catch (cause) {
         const { workspaceId, member, method, target, changedFields } = entry;
         const fields = { workspace_id: workspaceId, member, method, target, changed_fields: changedFields };

@@ -27,7 +27,10 @@ export type AdminAccessOptions = {
 export type AdminGuard = {
   /** Checks the token and the method's declared scope and role, before the request is read. Throws ServiceError. */
   authorize: (context: Pick<HandlerContext, "method" | "requestHeader" | "values">) => Promise<void>;
-  /** Restricts a member's request to the member's workspace, and records successful changes in the audit log. */
+  /**
+   * Restricts a member's request to the member's workspace, and records successful changes in the audit log. If the request has the field
+   * `member`, sets it instead, and the handler records the change.
+   */
   interceptor: Interceptor;
 };
 
@@ -83,9 +86,12 @@ export function createAdminGuard({ tokens, verifyToken, auditLog, isDeleted }: A
       if (scope === AdminScope.WORKSPACE)
         await requireNotDeleted((request.message as { workspaceId?: string }).workspaceId ?? "");
       if (auditLog === undefined) throw new Error(`${method.name} needs an audit log`);
-      const response = await next(request);
       const member = caller === "operator" ? undefined : caller.userId;
-      if (!response.stream) await auditLog.record(describeCall(method, member, request.message, response.message));
+      const message = request.message as { member?: string };
+      const isRecordedByHandler = message.member !== undefined;
+      if (isRecordedByHandler) message.member = member ?? "";
+      const response = await next(request);
+      if (!response.stream && !isRecordedByHandler) await auditLog.record(describeCall(method, member, request.message, response.message));
       return response;
     },
   };

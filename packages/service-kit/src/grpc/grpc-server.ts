@@ -1,6 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { type Metadata, Server } from "@grpc/grpc-js";
-import { type Interceptor, implementService, RpcError, type ServiceImplementation, status } from "@parley/rpc";
+import { type Interceptor, implementService, RpcError, type ServedMethod, type ServiceImplementation, status } from "@parley/rpc";
 import { serveMultiplexed } from "@parley/rpc-multiplex";
 import { HealthImplementation } from "grpc-health-check";
 import type { Histogram } from "prom-client";
@@ -31,7 +31,7 @@ export type CallGuard = {
 };
 
 export type GrpcServer = {
-  /** Adds a service, for plain and multiplexed calls. Call `serve` once per server, before `listen`. */
+  /** Adds a service, for plain and multiplexed calls. Call it before `listen`. All services of a server have the same `isAuthorized`. */
   serve<S extends DescService>(service: S, implementation: ServiceImplementation<S>, guard: CallGuard): void;
   /** Binds the port, then reports SERVING. */
   listen(): Promise<void>;
@@ -52,11 +52,15 @@ export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycl
   const health = new HealthImplementation({ "": "NOT_SERVING" });
   health.addToServer(server);
   const credentials = serverCredentials(options.tlsDir);
+  const methods: ServedMethod[] = [];
+  let isStreamAuthorized: CallGuard["isAuthorized"] = () => false;
   return {
     serve(service, implementation, { intercept, isAuthorized }) {
-      serveMultiplexed(server, implementService(server, service, implementation, intercept), isAuthorized);
+      methods.push(...implementService(server, service, implementation, intercept));
+      isStreamAuthorized = isAuthorized;
     },
     async listen() {
+      serveMultiplexed(server, methods, isStreamAuthorized);
       await new Promise<void>((resolve, reject) => {
         server.bindAsync(`${options.host}:${options.port}`, credentials, (error) =>
           error ? reject(error) : resolve(),

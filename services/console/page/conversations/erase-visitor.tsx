@@ -28,7 +28,7 @@ function Confirmation({ visitorId, onClose }: { visitorId: string; onClose: () =
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const erasure = useMutation({
-    mutationFn: () => sessions.eraseVisitorSessions({ workspaceId, visitorId }),
+    mutationFn: () => sessions.eraseVisitor({ workspaceId, visitorId }),
     onSuccess: async ({ sessions: count }) => {
       announce(
         plural(Number(count), "{count} conversation is being erased.", "{count} conversations are being erased."),

@@ -24,7 +24,7 @@ export function Conversation() {
   const { id: sessionId } = route.useParams();
   const { question = "" } = route.useSearch();
   const { workspace_id: workspaceId } = useSession();
-  const mayErase = useMayCall(SessionAdminService.method.eraseVisitorSessions);
+  const mayErase = useMayCall(SessionAdminService.method.eraseVisitor);
   const mayDelete = useMayCall(SessionAdminService.method.deleteSession);
   // Fetched here and not in About, so that the calls for the bots and for the turns are in one batch.
   const { data: bots = [] } = useBots();

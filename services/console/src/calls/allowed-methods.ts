@@ -57,7 +57,7 @@ const METHODS: readonly (DescMethodUnary | DescMethodServerStreaming)[] = [
   SessionAdminService.method.getTranscript,
   SessionAdminService.method.deleteSession,
   SessionAdminService.method.eraseSession,
-  SessionAdminService.method.eraseVisitorSessions,
+  SessionAdminService.method.eraseVisitor,
   SessionAdminService.method.reviewMessage,
   TurnAdminService.method.getTurn,
   TurnAdminService.method.listTurns,

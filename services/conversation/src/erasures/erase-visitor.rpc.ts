@@ -1,9 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { ConversationService, type EraseVisitorRequest, EraseVisitorResponseSchema } from "@parley/rpc/conversation";
+import { type EraseVisitorRequest, EraseVisitorResponseSchema, SessionAdminService } from "@parley/rpc/conversation";
 import {
+  type AuditLog,
   type Database,
   describeCall,
-  insertEntry,
   invalidArgument,
   isLongerThan,
   isUuid,
@@ -13,30 +14,35 @@ import {
 import { storeErasure } from "./erasures.store.ts";
 import type { VisitorEraser } from "./erasures.worker.ts";
 
-const METHOD = ConversationService.method.eraseVisitor;
+const METHOD = SessionAdminService.method.eraseVisitor;
 const MAX_VISITOR_ID_CHARACTERS = 1_024;
 
+export type EraseVisitorDeps = {
+  database: Database;
+  auditLog: Pick<AuditLog, "recordIn">;
+  visitorEraser: Pick<VisitorEraser, "start">;
+};
+
 /**
- * Stores a request to erase a visitor and starts the erasure. If a member requests the erasure, adds an entry to the audit log in the same
- * transaction. Idempotent by request_id. Returns how many sessions of the visitor are not erased yet.
+ * Stores a request to erase a visitor, adds an entry to the audit log in the same transaction, and starts the erasure. Idempotent by request_id.
+ * Returns how many sessions of the visitor are not erased yet.
  */
 export async function handleEraseVisitor(
-  database: Database,
-  eraser: Pick<VisitorEraser, "start">,
+  { database, auditLog, visitorEraser }: EraseVisitorDeps,
   request: EraseVisitorRequest,
 ): Promise<{ sessions: bigint }> {
-  const { workspaceId, requestId, visitorId, member } = request;
+  const { workspaceId, visitorId, member } = request;
+  const requestId = request.requestId || randomUUID();
   if (!isUuid(requestId)) throw invalidArgument("request_id must be a UUID");
   if (visitorId === "" || visitorId.includes("\0") || isLongerThan(visitorId, MAX_VISITOR_ID_CHARACTERS))
     throw invalidArgument(`visitor_id must have 1 to ${MAX_VISITOR_ID_CHARACTERS} characters and no NUL`);
   if (!isWorkspaceId(workspaceId)) return { sessions: 0n };
   const sessions = await transaction(database, async (connection) => {
     const stored = await storeErasure(connection, { workspaceId, requestId, visitorId });
-    const response = create(EraseVisitorResponseSchema);
-    if (stored.isNew && member !== "")
-      await insertEntry(connection, "conversation", describeCall(METHOD, member, request, response));
+    const entry = describeCall(METHOD, member || undefined, request, create(EraseVisitorResponseSchema));
+    if (stored.isNew) await auditLog.recordIn(connection, entry);
     return stored.sessions;
   });
-  eraser.start();
+  visitorEraser.start();
   return { sessions: BigInt(sessions) };
 }

@@ -12,7 +12,7 @@ const system = useTestSystem();
 const log = createLogger("test", "silent");
 
 const erase = (workspaceId: string, visitorId: string, requestId: string = randomUUID()) =>
-  system.conversation.eraseVisitor({ workspaceId, visitorId, requestId }, { timeoutMs: 10_000 });
+  system.sessions.eraseVisitor({ workspaceId, visitorId, requestId }, { timeoutMs: 10_000 });
 
 const runEraser = () =>
   new VisitorEraser({
@@ -192,7 +192,7 @@ test("EraseVisitor finds no sessions in an unknown workspace", async () => {
 test("EraseVisitor records a member's request once in the audit log, in the transaction that stores the request", async () => {
   const { workspaceId } = await createBot(system.database);
   const request = { workspaceId, visitorId: "v", member: "anna", requestId: randomUUID() };
-  const send = () => system.conversation.eraseVisitor(request, { timeoutMs: 10_000 });
+  const send = () => system.sessions.eraseVisitor(request, { timeoutMs: 10_000 });
   const rename = (from: string, to: string) => system.admin.query(`ALTER TABLE conversation.${from} RENAME TO ${to}`);
   await rename("audit_log", "audit_log_away");
   try {
@@ -207,5 +207,5 @@ test("EraseVisitor records a member's request once in the audit log, in the tran
     "SELECT member, method, target FROM conversation.audit_log WHERE workspace_id = $1",
     [workspaceId],
   );
-  expect(rows).toEqual([{ member: "anna", method: "ConversationService/EraseVisitor", target: {} }]);
+  expect(rows).toEqual([{ member: "anna", method: "SessionAdminService/EraseVisitor", target: {} }]);
 });

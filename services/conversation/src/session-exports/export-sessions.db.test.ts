@@ -38,10 +38,10 @@ beforeAll(async () => {
   ids = rows.map((row) => row.id);
 });
 
-type Request = Parameters<typeof system.conversation.exportSessions>[0];
+type Request = Parameters<typeof system.sessions.exportSessions>[0];
 
 const stream = (request: Request = {}, signal = new AbortController().signal) =>
-  system.conversation.exportSessions(
+  system.sessions.exportSessions(
     { workspaceId: bot.workspaceId, format: ExportFormat.NDJSON, ...request },
     { timeoutMs: 60_000, signal },
   );
@@ -92,7 +92,7 @@ function rowsOf(text: string): { rows: string[][]; rest: string } {
 async function transcriptOf(sessionId: string, workspaceId = bot.workspaceId) {
   const pieces: Uint8Array[] = [];
   const request = { workspaceId, sessionId };
-  for await (const { json } of system.conversation.exportSession(request, { timeoutMs: 30_000 })) pieces.push(json);
+  for await (const { json } of system.sessions.getTranscript(request, { timeoutMs: 30_000 })) pieces.push(json);
   return JSON.parse(Buffer.concat(pieces).toString());
 }
 
@@ -104,7 +104,7 @@ const withoutOwnerFields = ({ messages, ...line }: ReturnType<typeof linesOf>[nu
   ),
 });
 
-test("ExportSessions exports every session once, ordered by its start, in the format of ExportSession", async () => {
+test("ExportSessions exports every session once, ordered by its start, in the format of GetTranscript", async () => {
   const { pieces, text } = await collect();
   const lines = linesOf(text);
   expect(lines.map((line) => line.session.id)).toEqual(ids);

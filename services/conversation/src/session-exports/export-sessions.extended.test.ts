@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 async function exportAll(): Promise<void> {
   const request = { workspaceId: bot.workspaceId, format: ExportFormat.NDJSON };
-  for await (const _ of system.conversation.exportSessions(request, { timeoutMs: 60_000 }));
+  for await (const _ of system.sessions.exportSessions(request, { timeoutMs: 60_000 }));
 }
 
 test("an export takes more than twice as long while turns are opened", async () => {

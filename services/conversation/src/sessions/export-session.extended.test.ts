@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 const stream = (sessionId: string) =>
-  system.conversation.exportSession({ workspaceId: bot.workspaceId, sessionId }, { timeoutMs: 60_000 });
+  system.sessions.getTranscript({ workspaceId: bot.workspaceId, sessionId }, { timeoutMs: 60_000 });
 const createSession = (turns: number, content?: string) => createLongSession(system, bot, turns, content);
 
 test("an export continues after PostgreSQL has closed the export's idle connection between two pages", async () => {
@@ -30,7 +30,7 @@ test("an export continues after PostgreSQL has closed the export's idle connecti
   expect(JSON.parse(Buffer.from(first.value.json) + rest.text).messages).toHaveLength(20_000);
 });
 
-test("ExportSession sends small and very large replies completely, in pieces of at most 256 KiB", async () => {
+test("GetTranscript sends small and very large replies completely, in pieces of at most 256 KiB", async () => {
   const sessionId = await createSession(200, "x");
   const { rowCount: largeReplies } = await system.admin.query(
     `UPDATE conversation.messages SET content = repeat('ü', 1000000)

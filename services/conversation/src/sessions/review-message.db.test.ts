@@ -26,7 +26,7 @@ const review = ({ workspaceId, sessionId }: Session, messageId: bigint | undefin
 /** Returns the reviews of the sessions that a search with this filter finds. */
 async function findReviews({ workspaceId }: Session, filter: string) {
   const request = { workspaceId, limit: 10, review: filter };
-  const { sessions } = await system.conversation.searchSessions(request, { timeoutMs: 5_000 });
+  const { sessions } = await system.sessions.listSessions(request, { timeoutMs: 5_000 });
   return sessions.map((session) => session.review);
 }
 

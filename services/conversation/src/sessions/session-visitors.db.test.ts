@@ -35,7 +35,7 @@ const sessionRow = async (sessionId: string) =>
   (await rowsOf("SELECT * FROM conversation.sessions WHERE session_id = $1", sessionId))[0];
 
 async function searchIds(visitorId: string, workspaceId = bot.workspaceId) {
-  const { sessions } = await system.conversation.searchSessions(
+  const { sessions } = await system.sessions.listSessions(
     { workspaceId, limit: 100, visitorId },
     { timeoutMs: 10_000 },
   );
@@ -45,7 +45,7 @@ async function searchIds(visitorId: string, workspaceId = bot.workspaceId) {
 async function exportIds(visitorId: string) {
   let text = "";
   const request = { workspaceId: bot.workspaceId, format: ExportFormat.NDJSON, visitorId };
-  for await (const { content } of system.conversation.exportSessions(request, { timeoutMs: 10_000 }))
+  for await (const { content } of system.sessions.exportSessions(request, { timeoutMs: 10_000 }))
     text += Buffer.from(content).toString();
   return text
     .split("\n")
@@ -55,7 +55,7 @@ async function exportIds(visitorId: string) {
 
 const erase = async (visitorId: string, workspaceId = bot.workspaceId) => {
   const request = { workspaceId, visitorId, requestId: randomUUID() };
-  return Number((await system.conversation.eraseVisitor(request, { timeoutMs: 10_000 })).sessions);
+  return Number((await system.sessions.eraseVisitor(request, { timeoutMs: 10_000 })).sessions);
 };
 
 describe("the prompt of a turn", () => {
@@ -182,13 +182,13 @@ describe("a session that had several ids", () => {
     const found: string[] = [];
     for (let pageToken = "", pages = 0; pages === 0 || pageToken !== ""; pages++) {
       const request = { workspaceId, limit: 2, visitorId: guest, pageToken };
-      const page = await system.conversation.searchSessions(request, { timeoutMs: 10_000 });
+      const page = await system.sessions.listSessions(request, { timeoutMs: 10_000 });
       found.push(...page.sessions.map(({ id }) => id));
       pageToken = page.nextPageToken;
     }
     expect(found).toEqual(expected);
     const page = { workspaceId, limit: 100, visitorId: guest, source: "playground" };
-    expect((await system.conversation.searchSessions(page, { timeoutMs: 10_000 })).sessions).toEqual([]);
+    expect((await system.sessions.listSessions(page, { timeoutMs: 10_000 })).sessions).toEqual([]);
     const { replaced_at: replacedAt } =
       (
         await rowsOf(
@@ -197,7 +197,7 @@ describe("a session that had several ids", () => {
         )
       )[0] ?? {};
     const since = { ...page, source: "", sinceMicroseconds: BigInt(replacedAt) };
-    const inTime = await system.conversation.searchSessions(since, { timeoutMs: 10_000 });
+    const inTime = await system.sessions.listSessions(since, { timeoutMs: 10_000 });
     expect(inTime.sessions.map(({ id }) => id)).toEqual(expected.slice(0, 3));
   });
 

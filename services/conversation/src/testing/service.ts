@@ -3,7 +3,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient as createConnectClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
-import { ConversationService } from "@parley/rpc/conversation";
+import { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
 import { createLogger, createServiceMetrics, Lifecycle } from "@parley/service-kit";
 import { freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
 import { readConfig } from "../config.ts";
@@ -14,6 +14,8 @@ export const ADMIN_TOKEN = "admin-test";
 
 type Clients = {
   conversation: RpcClient<typeof ConversationService>;
+  /** Calls as the edge does. */
+  sessions: RpcClient<typeof SessionAdminService>;
   /** Returns a client of one of the admin services. */
   createAdminClient<S extends DescService>(service: S): Client<S>;
   opsUrl: string;
@@ -84,6 +86,7 @@ async function settingsOf(databaseUrl: string, quotaTarget: string) {
 
 function connect(ports: { GRPC_PORT: string; OPS_PORT: string }): Clients & { close(): void } {
   const channel = openChannel({ target: `127.0.0.1:${ports.GRPC_PORT}`, retryable: [] });
+  const grpc = new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`));
   const opsUrl = `http://127.0.0.1:${ports.OPS_PORT}`;
   const transport = createConnectTransport({
     baseUrl: opsUrl,
@@ -96,10 +99,8 @@ function connect(ports: { GRPC_PORT: string; OPS_PORT: string }): Clients & { cl
     ],
   });
   return {
-    conversation: createClient(
-      ConversationService,
-      new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`)),
-    ),
+    conversation: createClient(ConversationService, grpc),
+    sessions: createClient(SessionAdminService, grpc),
     createAdminClient: (service) => createConnectClient(service, transport),
     opsUrl,
     close: () => channel.close(),

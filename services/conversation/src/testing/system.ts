@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Client, ConnectError } from "@connectrpc/connect";
 import type { RpcClient } from "@parley/rpc";
-import type { ConversationService } from "@parley/rpc/conversation";
+import type { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
 import type { Outcome } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import { afterAll, beforeAll } from "vitest";
@@ -21,6 +21,8 @@ export type TestSystem = {
   databaseUrl: string;
   quota: TestQuota;
   conversation: RpcClient<typeof ConversationService>;
+  /** Calls as the edge does. */
+  sessions: RpcClient<typeof SessionAdminService>;
   opsUrl: string;
   /** Returns a client of an admin service. */
   createAdminClient<S extends DescService>(service: S): Client<S>;
@@ -43,6 +45,7 @@ export function useTestSystem(): TestSystem {
       databaseUrl: url,
       quota,
       conversation: service.conversation,
+      sessions: service.sessions,
       opsUrl: service.opsUrl,
       createAdminClient: service.createAdminClient,
     });

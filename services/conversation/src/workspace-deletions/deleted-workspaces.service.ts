@@ -12,9 +12,10 @@ const UNKNOWN_WORKSPACE = "deleted workspace";
  * CloseTurn stores the outcome of an open turn even if the turn's workspace has been deleted since. EraseVisitor erases what is left of a visitor
  * during the grace period, also because a restored workspace would otherwise still have it.
  */
-const EXEMPT_METHODS: ReadonlySet<string> = new Set(
-  ["CloseTurn", "EraseVisitor"].map((method) => `parley.conversation.v1.ConversationService/${method}`),
-);
+const EXEMPT_METHODS: ReadonlySet<string> = new Set([
+  "parley.conversation.v1.ConversationService/CloseTurn",
+  "parley.conversation.v1.SessionAdminService/EraseVisitor",
+]);
 
 /**
  * Caches the ids of the deleted workspaces. A periodic task refreshes them with read(), so a call is checked without a query, even while the

@@ -22,13 +22,3 @@ export async function authenticateOrCountFailure(
     throw error;
   }
 }
-
-/** Throws 403 forbidden unless the caller has a role in the workspace. */
-export function requireViewer({ role }: Caller): void {
-  if (role === undefined) throw new HttpError(403, "forbidden");
-}
-
-/** Throws 403 forbidden unless the caller is an owner of the workspace. */
-export function requireOwner({ role }: Caller): void {
-  if (role !== "owner") throw new HttpError(403, "forbidden");
-}

@@ -1,9 +1,12 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { mayCall, requiredRole } from "@parley/rpc/access";
 import type { Caller } from "@parley/service-kit";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import {
   type Endpoint,
   endpoint,
   FORBIDDEN,
+  HttpError,
   OPERATOR_REFUSALS,
   type Operation,
   type RequestSchema,
@@ -12,7 +15,7 @@ import {
 } from "../http/index.ts";
 import { enforceRateLimit, POLICIES, type Policy, type RateLimiter } from "../rate-limits/index.ts";
 import { type AuthDeps, userBucket } from "./authenticate.ts";
-import { authenticateOrCountFailure, requireOwner, requireViewer } from "./authorize.ts";
+import { authenticateOrCountFailure } from "./authorize.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -28,8 +31,8 @@ type OperatorEndpoint<Schema extends RequestSchema> = Pick<
   policy: Policy;
   /** What the policy counts, for the OpenAPI document. */
   counted?: string;
-  /** The least role that may use the endpoint. Undefined for any member. */
-  role?: "viewer" | "owner";
+  /** The admin method that the endpoint calls, whose option admin_access names the role that the caller needs. Undefined for any member. */
+  calls?: DescMethod;
   operation: Operation;
   handler: (request: TypedRequest<Schema>, reply: FastifyReply, caller: Caller) => Promise<unknown>;
 };
@@ -40,11 +43,15 @@ type OperatorEndpoint<Schema extends RequestSchema> = Pick<
 export function operatorEndpoint<Schema extends RequestSchema>(
   app: FastifyInstance,
   deps: AuthDeps & { limiter: RateLimiter },
-  { policy, counted, role, operation, handler, ...route }: OperatorEndpoint<Schema>,
+  { policy, counted, calls, operation, handler, ...route }: OperatorEndpoint<Schema>,
 ): void {
+  const role = calls && requiredRole(calls);
+  const requireRole = (caller: Caller) => {
+    if (calls !== undefined && !mayCall(caller.role, calls)) throw new HttpError(403, "forbidden");
+  };
   const responses = {
     ...OPERATOR_REFUSALS,
-    ...(role !== undefined && { 403: FORBIDDEN }),
+    ...(calls !== undefined && { 403: FORBIDDEN }),
     429: refused(describeLimit(policy, counted), "rate_limited"),
     ...operation.responses,
   };
@@ -55,11 +62,11 @@ export function operatorEndpoint<Schema extends RequestSchema>(
     onRequest: deps.malformedRequests.refuseOverLimit,
     beforeValidation: async (request, reply) => {
       request.caller = await authenticateOrCountFailure(deps, request, reply, policy);
-      if (role === "viewer") requireViewer(request.caller);
+      if (role === "viewer") requireRole(request.caller);
     },
     handler: async (request, reply) => {
       const caller = request.caller as Caller;
-      if (role === "owner") requireOwner(caller);
+      requireRole(caller);
       await enforceRateLimit(deps.limiter, policy, userBucket(caller), reply);
       return handler(request, reply, caller);
     },

@@ -1,4 +1,5 @@
 import { isParleyError, status } from "@parley/rpc";
+import { SessionAdminService } from "@parley/rpc/conversation";
 import { isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import Type from "typebox";
@@ -25,7 +26,7 @@ export function deleteSessionRoute(app: FastifyInstance, deps: SessionDeps): voi
     url: "/api/conversations/:session_id/",
     policy: POLICIES.conversations,
     counted: COUNTED,
-    role: "owner",
+    calls: SessionAdminService.method.deleteSession,
     schema: { params: SessionParams, querystring: NoQuery },
     operation: {
       operationId: "deleteConversation",
@@ -42,7 +43,7 @@ export function deleteSessionRoute(app: FastifyInstance, deps: SessionDeps): voi
       const sessionId = params.session_id.toLowerCase();
       if (!isUuid(sessionId)) throw sessionNotFound();
       try {
-        await deps.conversation.softDeleteSession({ workspaceId, sessionId, member }, { timeoutMs: TIMEOUT_MS });
+        await deps.sessions.deleteSession({ workspaceId, sessionId, member }, { timeoutMs: TIMEOUT_MS });
       } catch (error) {
         throw isParleyError(error, status.NOT_FOUND) ? sessionNotFound(error) : unavailableError(error);
       }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { SessionAdminService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import Type, { type Static } from "typebox";
 import { operatorEndpoint } from "../auth/index.ts";
@@ -33,7 +34,7 @@ export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void
     url: "/api/conversations/erase/",
     policy: POLICIES.conversations,
     counted: COUNTED,
-    role: "owner",
+    calls: SessionAdminService.method.eraseVisitor,
     bodyLimit: MAX_BODY_BYTES,
     schema: { querystring: NoQuery, body: ErasureRequest },
     operation: {
@@ -54,7 +55,7 @@ export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void
     handler: async ({ body }, reply, { workspaceId, userId: member }): Promise<Static<typeof Erasure>> => {
       // The conversation service stores one erasure per request id, even if the call is repeated.
       const requestId = randomUUID();
-      const { sessions } = await deps.conversation
+      const { sessions } = await deps.sessions
         .eraseVisitor({ workspaceId, requestId, visitorId: body.visitor_id, member }, { timeoutMs: TIMEOUT_MS })
         .catch((error: unknown) => {
           throw unavailableError(error);

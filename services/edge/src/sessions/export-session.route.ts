@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { isParleyError, type RpcClient, status } from "@parley/rpc";
-import type { ConversationService, ExportSessionResponse } from "@parley/rpc/conversation";
+import type { GetTranscriptResponse, SessionAdminService } from "@parley/rpc/conversation";
 import { EXPORT_TIMEOUT_MS, isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, operatorEndpoint, userBucket } from "../auth/index.ts";
@@ -12,7 +12,7 @@ import { Transcript } from "./transcript.ts";
 
 export type ExportDeps = AuthDeps & {
   limiter: RateLimiter;
-  conversation: RpcClient<typeof ConversationService>;
+  sessions: RpcClient<typeof SessionAdminService>;
   streams: StreamRegistry;
 };
 
@@ -44,7 +44,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
       const stream = deps.streams.open(reply.raw, userBucket(caller));
       // The stream counts as open until the handler has released it and the response has closed.
       stream.release();
-      const chunks = deps.conversation.exportSession(
+      const chunks = deps.sessions.getTranscript(
         { workspaceId, sessionId },
         { timeoutMs: EXPORT_TIMEOUT_MS, signal: stream.endSignal },
       );
@@ -62,8 +62,8 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
  * Waits for the first chunk, so that an error can still change the status. Then returns a generator of all chunks. If the response closes early,
  * the generator cancels the RPC.
  */
-async function openDocument(chunks: AsyncIterator<ExportSessionResponse>): Promise<AsyncGenerator<Uint8Array>> {
-  let first: IteratorResult<ExportSessionResponse>;
+async function openDocument(chunks: AsyncIterator<GetTranscriptResponse>): Promise<AsyncGenerator<Uint8Array>> {
+  let first: IteratorResult<GetTranscriptResponse>;
   try {
     first = await chunks.next();
   } catch (error) {
@@ -74,8 +74,8 @@ async function openDocument(chunks: AsyncIterator<ExportSessionResponse>): Promi
 }
 
 async function* streamChunks(
-  first: IteratorResult<ExportSessionResponse>,
-  chunks: AsyncIterator<ExportSessionResponse>,
+  first: IteratorResult<GetTranscriptResponse>,
+  chunks: AsyncIterator<GetTranscriptResponse>,
 ) {
   try {
     for (let chunk = first; !chunk.done; chunk = await chunks.next()) yield chunk.value.json;

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from "node:stream";
 import { constants, createGzip } from "node:zlib";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { ExportFormat, type ExportSessionsRequestSchema } from "@parley/rpc/conversation";
+import { ExportFormat, type ExportSessionsRequestSchema, SessionAdminService } from "@parley/rpc/conversation";
 import { EXPORT_TIMEOUT_MS } from "@parley/service-kit";
 import { pickEncoding } from "@parley/widget";
 import type { FastifyInstance } from "fastify";
@@ -60,7 +60,7 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
       method: "GET",
       url: `/api/conversations/export.${extension}`,
       policy: POLICIES.exports,
-      role: "viewer",
+      calls: SessionAdminService.method.exportSessions,
       schema: { querystring },
       operation: {
         ...described,
@@ -125,12 +125,12 @@ type ExportRequest = MessageInitShape<typeof ExportSessionsRequestSchema>;
  * Only a client that reads too slowly reaches EXPORT_TIMEOUT_MS.
  */
 async function* exportParts(
-  { conversation }: ExportDeps,
+  { sessions }: ExportDeps,
   request: ExportRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, void> {
   for (let cursor: string | undefined = request.cursor; cursor !== undefined; ) {
-    const call = conversation.exportSessions({ ...request, cursor }, { timeoutMs: EXPORT_TIMEOUT_MS, signal });
+    const call = sessions.exportSessions({ ...request, cursor }, { timeoutMs: EXPORT_TIMEOUT_MS, signal });
     cursor = undefined;
     for await (const { content, nextCursor } of call) {
       if (content.length > 0) yield content;

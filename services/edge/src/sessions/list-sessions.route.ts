@@ -1,16 +1,16 @@
 import { isParleyError, type RpcClient, status } from "@parley/rpc";
-import type { ConversationService, FoundSession } from "@parley/rpc/conversation";
+import { SessionAdminService, type SessionSummary } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import Type, { type Static } from "typebox";
 import { type AuthDeps, operatorEndpoint } from "../auth/index.ts";
 import { invalidParameter, json, refused, unavailableError } from "../http/index.ts";
 import { POLICIES, type RateLimiter } from "../rate-limits/index.ts";
-import { ListQuery, toSearch } from "./session-query.ts";
+import { ListQuery, toList } from "./session-query.ts";
 import { Session } from "./transcript.ts";
 
-export type SessionDeps = AuthDeps & { limiter: RateLimiter; conversation: RpcClient<typeof ConversationService> };
+export type SessionDeps = AuthDeps & { limiter: RateLimiter; sessions: RpcClient<typeof SessionAdminService> };
 
-const SEARCH_TIMEOUT_MS = 5_000;
+const LIST_TIMEOUT_MS = 5_000;
 
 const Conversation = Type.Object(
   {
@@ -48,7 +48,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
     url: "/api/conversations/",
     policy: POLICIES.conversations,
     counted: COUNTED,
-    role: "viewer",
+    calls: SessionAdminService.method.listSessions,
     schema: { querystring: ListQuery },
     operation: {
       operationId: "listConversations",
@@ -58,8 +58,8 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
       responses: { 200: json("A page of conversations.", Page), 400: INVALID_PARAMETER },
     },
     handler: async ({ query }, reply, { workspaceId }): Promise<Static<typeof Page>> => {
-      const { sessions, nextPageToken } = await deps.conversation
-        .searchSessions({ workspaceId, ...toSearch(query) }, { timeoutMs: SEARCH_TIMEOUT_MS })
+      const { sessions, nextPageToken } = await deps.sessions
+        .listSessions({ workspaceId, ...toList(query) }, { timeoutMs: LIST_TIMEOUT_MS })
         .catch((error: unknown) => {
           throw translateSessionQueryError(error);
         });
@@ -69,13 +69,13 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
   });
 }
 
-/** Translates an error of SearchSessions or ExportSessions. INVALID_ARGUMENT means that the cursor is invalid, because the edge has checked the other parameters. */
+/** Translates an error of ListSessions or ExportSessions. INVALID_ARGUMENT means that the cursor is invalid, because the edge has checked the other parameters. */
 export function translateSessionQueryError(error: unknown) {
   const isInvalid = isParleyError(error, status.INVALID_ARGUMENT);
   return isInvalid ? invalidParameter("cursor", { cause: error }) : unavailableError(error);
 }
 
-function toJson(session: FoundSession): Static<typeof Conversation> {
+function toJson(session: SessionSummary): Static<typeof Conversation> {
   return {
     id: session.id,
     bot_slug: session.botSlug,

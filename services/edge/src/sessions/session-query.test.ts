@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { queryParser } from "../testing/parse-input.ts";
-import { CsvExportQuery, ExportQuery, ListQuery, toExport, toSearch } from "./session-query.ts";
+import { CsvExportQuery, ExportQuery, ListQuery, toExport, toList } from "./session-query.ts";
 
 const parseList = queryParser(ListQuery);
 const parseExport = queryParser(ExportQuery);
 const parseCsvExport = queryParser(CsvExportQuery);
 
 test("a list reads every parameter, and sets the defaults of absent ones", async () => {
-  expect(toSearch(await parseList({}))).toEqual({
+  expect(toList(await parseList({}))).toEqual({
     limit: 20,
     pageToken: "",
     botSlug: "",
@@ -29,7 +29,7 @@ test("a list reads every parameter, and sets the defaults of absent ones", async
     review: "bad",
     q: "refund",
   };
-  expect(toSearch(await parseList(query))).toEqual({
+  expect(toList(await parseList(query))).toEqual({
     limit: 100,
     pageToken: "c",
     botSlug: "b",

@@ -70,8 +70,8 @@ export const CsvExportQuery = Type.Object(
   { additionalProperties: false },
 );
 
-/** Returns the fields of SearchSessions. */
-export function toSearch({ limit = DEFAULT_LIMIT, cursor = "", q = "", ...filters }: Static<typeof ListQuery>) {
+/** Returns the fields of ListSessions. */
+export function toList({ limit = DEFAULT_LIMIT, cursor = "", q = "", ...filters }: Static<typeof ListQuery>) {
   return { limit, pageToken: cursor, text: q, ...toFilters(filters) };
 }
 

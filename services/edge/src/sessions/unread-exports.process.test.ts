@@ -29,7 +29,7 @@ test.each([
     verifyToken: async () => ({ userId: "u", workspaceId: "w", role: "viewer" }),
     limiter: { take: async () => ({ refusedBucket: undefined, remaining: 1, resetMs: 1 }) },
     malformedRequests: { refuseOverLimit: (_request: unknown, _reply: unknown, done: () => void) => done() },
-    conversation: { exportSession: endless, exportSessions: endless },
+    sessions: { getTranscript: endless, exportSessions: endless },
     streams: createStreamRegistry({ maxOpen: 1, maxOpenPerClient: 1 }, metrics, () => performance.now()),
   } as unknown as ExportDeps;
   const app = fastify({ ...VALIDATION, http: { highWaterMark: 16 * 1024 } });

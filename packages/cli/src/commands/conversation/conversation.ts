@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import { SessionAdminService, SessionSummarySchema } from "@parley/rpc/conversation";
+import type { Client } from "@connectrpc/connect";
+import { SessionAdminService, type SessionSummary, SessionSummarySchema } from "@parley/rpc/conversation";
 import { requireWorkspace } from "../../admin/require-workspace.ts";
 import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
@@ -7,6 +8,8 @@ import { terminalColumns } from "../../output/result.ts";
 import { formatTable } from "../../output/table.ts";
 import { wholeNumberParser, workspaceOption } from "../options.ts";
 import { copyTranscript, showTranscript } from "./transcript.ts";
+
+const MAX_PAGE_SIZE = 100;
 
 export function addConversationCommands(program: CommandUnknownOpts, context: Context): void {
   const { callAdmin, report } = context;
@@ -20,7 +23,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
     .action(({ workspace: workspaceId, limit }) =>
       report(
         callAdmin(SessionAdminService, async (service) => {
-          const { sessions } = await service.listSessions({ workspaceId, limit });
+          const sessions = await listSessions(service, workspaceId, limit);
           if (sessions.length === 0) await requireWorkspace(callAdmin, workspaceId);
           return {
             json: sessions.map((each) => messageToJson(SessionSummarySchema, each)),
@@ -30,7 +33,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
                 each.id,
                 each.botSlug,
                 each.source,
-                each.messages,
+                each.messageCount,
                 each.rating || "–",
                 each.review || "–",
                 each.startedAt,
@@ -102,10 +105,26 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
     .action((visitorId, { workspace: workspaceId }) =>
       report(
         callAdmin(SessionAdminService, async (service) => {
-          const { sessions } = await service.eraseVisitorSessions({ workspaceId, visitorId });
+          const { sessions } = await service.eraseVisitor({ workspaceId, visitorId });
           if (sessions === 0n) await requireWorkspace(callAdmin, workspaceId);
           return { json: { sessions: Number(sessions) }, text: `Sessions to erase: ${sessions}\n` };
         }),
       ),
     );
+}
+
+async function listSessions(
+  service: Client<typeof SessionAdminService>,
+  workspaceId: string,
+  limit: number,
+): Promise<SessionSummary[]> {
+  const sessions: SessionSummary[] = [];
+  let pageToken = "";
+  do {
+    const pageSize = Math.min(limit - sessions.length, MAX_PAGE_SIZE);
+    const page = await service.listSessions({ workspaceId, limit: pageSize, pageToken });
+    sessions.push(...page.sessions);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "" && sessions.length < limit);
+  return sessions;
 }

@@ -2,7 +2,7 @@
 // @generated from file parley/conversation/v1/admin.proto (package parley.conversation.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { AuditLogEntry } from "../../rpc/v1/audit_log_pb.js";
 import type { BotDisplay, BotTexts, Phase } from "./conversation_pb.js";
@@ -2498,7 +2498,7 @@ export declare type RemoveSourceResponse = Message<"parley.conversation.v1.Remov
 export declare const RemoveSourceResponseSchema: GenMessage<RemoveSourceResponse>;
 
 /**
- * SessionSummary describes one session.
+ * SessionSummary describes a session as the transcript does.
  *
  * @generated from message parley.conversation.v1.SessionSummary
  */
@@ -2518,47 +2518,82 @@ export declare type SessionSummary = Message<"parley.conversation.v1.SessionSumm
   botSlug: string;
 
   /**
-   * widget or playground.
+   * Where the session was started: widget or playground.
    *
    * @generated from field: string source = 3;
    */
   source: string;
 
   /**
-   * Number of stored messages.
+   * The ID that the customer's site gave the visitor; may be empty.
    *
-   * @generated from field: int32 messages = 4;
+   * @generated from field: string visitor_id = 4;
    */
-  messages: number;
+  visitorId: string;
 
   /**
-   * When the first turn was opened, RFC 3339 in UTC.
+   * A JSON object.
    *
-   * @generated from field: string started_at = 5;
+   * @generated from field: string visitor_metadata = 5;
+   */
+  visitorMetadata: string;
+
+  /**
+   * The Referer header of the first message; may be empty.
+   *
+   * @generated from field: string referrer = 6;
+   */
+  referrer: string;
+
+  /**
+   * The User-Agent header of the first message; may be empty.
+   *
+   * @generated from field: string user_agent = 7;
+   */
+  userAgent: string;
+
+  /**
+   * When the session was started, as in the transcript.
+   *
+   * @generated from field: string started_at = 8;
    */
   startedAt: string;
 
   /**
-   * When the last turn was opened, RFC 3339 in UTC.
+   * When the last message arrived, as in the transcript.
    *
-   * @generated from field: string last_activity_at = 6;
+   * @generated from field: string last_activity_at = 9;
    */
   lastActivityAt: string;
 
   /**
-   * The visitor's rating: down if a reply is rated down; up if a reply is rated up and none down; empty if none is rated.
+   * How many messages the transcript has.
    *
-   * @generated from field: string rating = 7;
+   * @generated from field: int32 message_count = 10;
+   */
+  messageCount: number;
+
+  /**
+   * down if any reply is rated down, else up if any reply is rated up, else empty.
+   *
+   * @generated from field: string rating = 11;
    */
   rating: string;
 
   /**
-   * The owner's review: bad if a reply is reviewed as bad; good if a reply is reviewed as good and none as bad; empty if none
-   * is reviewed.
+   * bad if any reply's review is bad, else good if any reply's review is good, else empty.
    *
-   * @generated from field: string review = 8;
+   * @generated from field: string review = 12;
    */
   review: string;
+
+  /**
+   * The beginning of the visitor's first message or, in a search for a text, the surroundings of its first occurrence: at
+   * most 160 characters.
+   *
+   * @generated from field: string excerpt = 13;
+   */
+  excerpt: string;
 };
 
 /**
@@ -2568,7 +2603,7 @@ export declare type SessionSummary = Message<"parley.conversation.v1.SessionSumm
 export declare const SessionSummarySchema: GenMessage<SessionSummary>;
 
 /**
- * ListSessionsRequest names a workspace.
+ * ListSessionsRequest filters a workspace's sessions. An empty or unset filter matches every session.
  *
  * @generated from message parley.conversation.v1.ListSessionsRequest
  */
@@ -2581,11 +2616,75 @@ export declare type ListSessionsRequest = Message<"parley.conversation.v1.ListSe
   workspaceId: string;
 
   /**
-   * Sessions to return, at most 1,000; 0 for 50.
+   * Sessions to return, at most 100; 0 for 20.
    *
    * @generated from field: int32 limit = 2;
    */
   limit: number;
+
+  /**
+   * The next_page_token of the page before; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+
+  /**
+   * Only sessions of the bot with this slug.
+   *
+   * @generated from field: string bot_slug = 4;
+   */
+  botSlug: string;
+
+  /**
+   * Only sessions with this source: widget or playground.
+   *
+   * @generated from field: string source = 5;
+   */
+  source: string;
+
+  /**
+   * Only sessions whose last activity is at or after this time, in microseconds since 1970.
+   *
+   * @generated from field: optional int64 since_microseconds = 6;
+   */
+  sinceMicroseconds?: bigint | undefined;
+
+  /**
+   * Only sessions whose last activity is before this time, in microseconds since 1970.
+   *
+   * @generated from field: optional int64 until_microseconds = 7;
+   */
+  untilMicroseconds?: bigint | undefined;
+
+  /**
+   * Only sessions that have or had this visitor's ID. They are ordered and selected by the visitor's last activity:
+   * if another ID replaced this one, the time of the replacement.
+   *
+   * @generated from field: string visitor_id = 8;
+   */
+  visitorId: string;
+
+  /**
+   * up or down: only sessions with this rating.
+   *
+   * @generated from field: string rating = 9;
+   */
+  rating: string;
+
+  /**
+   * Only sessions with a message that contains this text, ignoring case; at most 200 Unicode code points.
+   *
+   * @generated from field: string text = 10;
+   */
+  text: string;
+
+  /**
+   * good or bad: only sessions with this review.
+   *
+   * @generated from field: string review = 11;
+   */
+  review: string;
 };
 
 /**
@@ -2595,7 +2694,7 @@ export declare type ListSessionsRequest = Message<"parley.conversation.v1.ListSe
 export declare const ListSessionsRequestSchema: GenMessage<ListSessionsRequest>;
 
 /**
- * ListSessionsResponse lists sessions.
+ * ListSessionsResponse is a page of sessions.
  *
  * @generated from message parley.conversation.v1.ListSessionsResponse
  */
@@ -2606,6 +2705,13 @@ export declare type ListSessionsResponse = Message<"parley.conversation.v1.ListS
    * @generated from field: repeated parley.conversation.v1.SessionSummary sessions = 1;
    */
   sessions: SessionSummary[];
+
+  /**
+   * The page_token of the next page, which may have no sessions; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -2669,13 +2775,125 @@ export declare type GetTranscriptResponse = Message<"parley.conversation.v1.GetT
 export declare const GetTranscriptResponseSchema: GenMessage<GetTranscriptResponse>;
 
 /**
+ * ExportSessionsRequest selects sessions and the format of their export.
+ *
+ * @generated from message parley.conversation.v1.ExportSessionsRequest
+ */
+export declare type ExportSessionsRequest = Message<"parley.conversation.v1.ExportSessionsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The format; must not be unspecified.
+   *
+   * @generated from field: parley.conversation.v1.ExportFormat format = 2;
+   */
+  format: ExportFormat;
+
+  /**
+   * Only sessions that were started at or after this time, in microseconds since 1970.
+   *
+   * @generated from field: optional int64 since_microseconds = 3;
+   */
+  sinceMicroseconds?: bigint | undefined;
+
+  /**
+   * Only sessions that were started before this time, in microseconds since 1970. The export always leaves out sessions
+   * that were started less than 60 s before it began. With a cursor, this field is ignored: the cursor contains
+   * the end of its export's time range.
+   *
+   * @generated from field: optional int64 until_microseconds = 4;
+   */
+  untilMicroseconds?: bigint | undefined;
+
+  /**
+   * Only sessions of the bot with this slug; empty for every bot.
+   *
+   * @generated from field: string bot_slug = 5;
+   */
+  botSlug: string;
+
+  /**
+   * To continue an export: next_cursor, or the cursor of the last complete line or row. Empty for a new export.
+   *
+   * @generated from field: string cursor = 6;
+   */
+  cursor: string;
+
+  /**
+   * Only sessions with this source: widget or playground; empty for both.
+   *
+   * @generated from field: string source = 7;
+   */
+  source: string;
+
+  /**
+   * Only sessions of this visitor; empty for every visitor.
+   *
+   * @generated from field: string visitor_id = 8;
+   */
+  visitorId: string;
+
+  /**
+   * up or down: only sessions with this rating; empty for all.
+   *
+   * @generated from field: string rating = 9;
+   */
+  rating: string;
+
+  /**
+   * good or bad: only sessions with this review; empty for all.
+   *
+   * @generated from field: string review = 10;
+   */
+  review: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ExportSessionsRequest.
+ * Use `create(ExportSessionsRequestSchema)` to create a new message.
+ */
+export declare const ExportSessionsRequestSchema: GenMessage<ExportSessionsRequest>;
+
+/**
+ * ExportSessionsResponse is a part of the export.
+ *
+ * @generated from message parley.conversation.v1.ExportSessionsResponse
+ */
+export declare type ExportSessionsResponse = Message<"parley.conversation.v1.ExportSessionsResponse"> & {
+  /**
+   * At most 256 KiB of the export. Concatenate all parts in order.
+   *
+   * @generated from field: bytes content = 1;
+   */
+  content: Uint8Array;
+
+  /**
+   * The cursor to send in the next call. Set in the last response of a call that stopped before the end of the export.
+   *
+   * @generated from field: string next_cursor = 2;
+   */
+  nextCursor: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ExportSessionsResponse.
+ * Use `create(ExportSessionsResponseSchema)` to create a new message.
+ */
+export declare const ExportSessionsResponseSchema: GenMessage<ExportSessionsResponse>;
+
+/**
  * DeleteSessionRequest names a session.
  *
  * @generated from message parley.conversation.v1.DeleteSessionRequest
  */
 export declare type DeleteSessionRequest = Message<"parley.conversation.v1.DeleteSessionRequest"> & {
   /**
-   * The workspace.
+   * The session's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -2687,6 +2905,14 @@ export declare type DeleteSessionRequest = Message<"parley.conversation.v1.Delet
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
+
+  /**
+   * The sub claim of the member who calls, for the audit log; empty for the operator. On the ops port, the service replaces
+   * the request's value by the caller's.
+   *
+   * @generated from field: string member = 3;
+   */
+  member: string;
 };
 
 /**
@@ -2806,40 +3032,54 @@ export declare type ReviewMessageResponse = Message<"parley.conversation.v1.Revi
 export declare const ReviewMessageResponseSchema: GenMessage<ReviewMessageResponse>;
 
 /**
- * EraseVisitorSessionsRequest names a visitor.
+ * EraseVisitorRequest names a visitor.
  *
- * @generated from message parley.conversation.v1.EraseVisitorSessionsRequest
+ * @generated from message parley.conversation.v1.EraseVisitorRequest
  */
-export declare type EraseVisitorSessionsRequest = Message<"parley.conversation.v1.EraseVisitorSessionsRequest"> & {
+export declare type EraseVisitorRequest = Message<"parley.conversation.v1.EraseVisitorRequest"> & {
   /**
-   * The workspace.
+   * The visitor's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
+   * The idempotency key, a UUID. If empty, the service generates one, and every call stores a request.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
    * The ID that the customer's site gave this visitor, 1 to 1,024 characters.
    *
-   * @generated from field: string visitor_id = 2;
+   * @generated from field: string visitor_id = 3;
    */
   visitorId: string;
+
+  /**
+   * The sub claim of the member who calls, as in DeleteSessionRequest.
+   *
+   * @generated from field: string member = 4;
+   */
+  member: string;
 };
 
 /**
- * Describes the message parley.conversation.v1.EraseVisitorSessionsRequest.
- * Use `create(EraseVisitorSessionsRequestSchema)` to create a new message.
+ * Describes the message parley.conversation.v1.EraseVisitorRequest.
+ * Use `create(EraseVisitorRequestSchema)` to create a new message.
  */
-export declare const EraseVisitorSessionsRequestSchema: GenMessage<EraseVisitorSessionsRequest>;
+export declare const EraseVisitorRequestSchema: GenMessage<EraseVisitorRequest>;
 
 /**
- * EraseVisitorSessionsResponse describes the stored request.
+ * EraseVisitorResponse describes the stored request.
  *
- * @generated from message parley.conversation.v1.EraseVisitorSessionsResponse
+ * @generated from message parley.conversation.v1.EraseVisitorResponse
  */
-export declare type EraseVisitorSessionsResponse = Message<"parley.conversation.v1.EraseVisitorSessionsResponse"> & {
+export declare type EraseVisitorResponse = Message<"parley.conversation.v1.EraseVisitorResponse"> & {
   /**
-   * How many sessions of the visitor were not erased yet when the call ran, deleted ones included.
+   * How many sessions of the visitor were not erased yet when the call ran, deleted ones included. A retry may return fewer.
    *
    * @generated from field: int64 sessions = 1;
    */
@@ -2847,10 +3087,10 @@ export declare type EraseVisitorSessionsResponse = Message<"parley.conversation.
 };
 
 /**
- * Describes the message parley.conversation.v1.EraseVisitorSessionsResponse.
- * Use `create(EraseVisitorSessionsResponseSchema)` to create a new message.
+ * Describes the message parley.conversation.v1.EraseVisitorResponse.
+ * Use `create(EraseVisitorResponseSchema)` to create a new message.
  */
-export declare const EraseVisitorSessionsResponseSchema: GenMessage<EraseVisitorSessionsResponse>;
+export declare const EraseVisitorResponseSchema: GenMessage<EraseVisitorResponse>;
 
 /**
  * AuditUsageRequest selects one or all workspaces and a month.
@@ -4589,6 +4829,39 @@ export declare type EvaluationResult = Message<"parley.conversation.v1.Evaluatio
 export declare const EvaluationResultSchema: GenMessage<EvaluationResult>;
 
 /**
+ * ExportFormat is the format of an export of many sessions.
+ *
+ * @generated from enum parley.conversation.v1.ExportFormat
+ */
+export enum ExportFormat {
+  /**
+   * Not valid; never sent.
+   *
+   * @generated from enum value: EXPORT_FORMAT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A line of JSON for each session: the transcript and the line's cursor.
+   *
+   * @generated from enum value: EXPORT_FORMAT_NDJSON = 1;
+   */
+  NDJSON = 1,
+
+  /**
+   * CSV (RFC 4180) with a row for each message. The last cell of each row is the row's cursor.
+   *
+   * @generated from enum value: EXPORT_FORMAT_CSV = 2;
+   */
+  CSV = 2,
+}
+
+/**
+ * Describes the enum parley.conversation.v1.ExportFormat.
+ */
+export declare const ExportFormatSchema: GenEnum<ExportFormat>;
+
+/**
  * BotAdminService manages bots.
  *
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <token>": ADMIN_TOKEN, or a workspace
@@ -5136,19 +5409,25 @@ export declare const EvaluationAdminService: GenService<{
 }>;
 
 /**
- * SessionAdminService reads, reviews, deletes and erases sessions. A deleted session is hidden; its content stays in the database
- * until the session is erased. An erased session has no content.
+ * SessionAdminService lists, reads, exports, reviews, deletes and erases sessions. A deleted session is hidden; its content
+ * stays in the database until the session is erased. An erased session has no content.
  *
- * Served as BotAdminService is.
+ * Served as BotAdminService is, and also on the gRPC port for the edge, which calls it with the internal token for the owner
+ * API. The edge verifies the member's access token and the role that admin_access requires. GetTranscript also serves the
+ * contract's export, which needs no role. On the gRPC port, a deleted workspace is an unknown one, except for EraseVisitor.
  *
  * @generated from service parley.conversation.v1.SessionAdminService
  */
 export declare const SessionAdminService: GenService<{
   /**
-   * ListSessions lists a workspace's sessions, last active first, without deleted and erased ones.
-   * The list of an unknown workspace is empty.
+   * ListSessions lists a workspace's sessions, last active first, in pages, without deleted and erased ones. A session that
+   * becomes active while a client pages may be missed or listed twice. The list of an unknown workspace is empty.
    *
-   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid limit.
+   * A page may hold fewer sessions than the limit, even none, and still have a next page: one call reads at most 2,000
+   * sessions and, to search for `text`, at most 2,000 messages.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) when a filter, the limit or the page token is invalid.
+   * Deadline of the edge: 5 s.
    *
    * @generated from rpc parley.conversation.v1.SessionAdminService.ListSessions
    */
@@ -5158,9 +5437,11 @@ export declare const SessionAdminService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * GetTranscript streams the transcript of a session, as ConversationService.ExportSession does.
+   * GetTranscript streams the transcript of a session as one JSON document. It leaves out messages that were added after
+   * the call began, and turns that are still streaming when the call reads them.
    *
-   * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased.
+   * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased, also during the call.
+   * Deadline of the edge: 10 min.
    *
    * @generated from rpc parley.conversation.v1.SessionAdminService.GetTranscript
    */
@@ -5170,10 +5451,32 @@ export declare const SessionAdminService: GenService<{
     output: typeof GetTranscriptResponseSchema;
   },
   /**
-   * DeleteSession marks a session as deleted.
+   * ExportSessions streams the transcripts of a workspace's sessions, ordered by start and ID. It reads them with short
+   * SQL statements, so that a slow client holds no database connection. Each message has its review. Turns that are still
+   * streaming are left out.
+   * After a broken stream, call again with the cursor of the last complete line.
+   * A call that has run for 4 min stops at the end of a line and sets next_cursor, so that it does not reach its deadline.
+   *
+   * Errors:
+   * - INVALID_ARGUMENT (invalid_argument): the format, a filter or the cursor is invalid.
+   * - NOT_FOUND (session_not_found): a large session was deleted or erased while its line was sent. To
+   *   continue, call again with the cursor of the line before.
+   *
+   * Deadline of the edge: 10 min.
+   *
+   * @generated from rpc parley.conversation.v1.SessionAdminService.ExportSessions
+   */
+  exportSessions: {
+    methodKind: "server_streaming";
+    input: typeof ExportSessionsRequestSchema;
+    output: typeof ExportSessionsResponseSchema;
+  },
+  /**
+   * DeleteSession hides a session, and adds an entry to the audit log in the same transaction.
    * A repeated call fails with session_not_found.
    *
-   * Errors: NOT_FOUND (session_not_found).
+   * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased.
+   * Deadline of the edge: 3 s.
    *
    * @generated from rpc parley.conversation.v1.SessionAdminService.DeleteSession
    */
@@ -5211,17 +5514,19 @@ export declare const SessionAdminService: GenService<{
     output: typeof ReviewMessageResponseSchema;
   },
   /**
-   * EraseVisitorSessions stores a request to erase every session of a visitor, as ConversationService.EraseVisitor does.
-   * Every call stores a request of its own.
+   * EraseVisitor stores a request to erase every session that has or had the visitor's ID and started before the request,
+   * deleted ones included, and adds an entry to the audit log in the same transaction. A background task erases the sessions
+   * and then deletes the request. Idempotent by (workspace_id, request_id).
    *
-   * Errors: INVALID_ARGUMENT (invalid_argument) when visitor_id is empty, too long or has NUL.
+   * Errors: INVALID_ARGUMENT (invalid_argument) when request_id is not a UUID or visitor_id is empty, too long or has NUL.
+   * Deadline of the edge: 10 s.
    *
-   * @generated from rpc parley.conversation.v1.SessionAdminService.EraseVisitorSessions
+   * @generated from rpc parley.conversation.v1.SessionAdminService.EraseVisitor
    */
-  eraseVisitorSessions: {
+  eraseVisitor: {
     methodKind: "unary";
-    input: typeof EraseVisitorSessionsRequestSchema;
-    output: typeof EraseVisitorSessionsResponseSchema;
+    input: typeof EraseVisitorRequestSchema;
+    output: typeof EraseVisitorResponseSchema;
   },
 }>;
 

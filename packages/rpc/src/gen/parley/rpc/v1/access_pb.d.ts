@@ -34,7 +34,8 @@ export declare type AdminAccess = Message<"parley.rpc.v1.AdminAccess"> & {
   role: AdminRole;
 
   /**
-   * Whether the method changes something. If so, each successful call is recorded in the audit log.
+   * Whether the method changes something. If so, each successful call is recorded in the audit log. If the request has a field
+   * member, the handler records the change itself, in the transaction of the change.
    *
    * @generated from field: bool changes = 3;
    */

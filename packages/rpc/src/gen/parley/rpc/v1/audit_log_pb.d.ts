@@ -13,8 +13,8 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_parley_rpc_v1_audit_log: GenFile;
 
 /**
- * AuditLogEntry is an entry of the audit log: a call of an admin method, or of the edge's API for owners, that changed something; a
- * reload of a configuration file; or a migration of the schema.
+ * AuditLogEntry is an entry of the audit log: a call of an admin method that changed something; a reload of a configuration file; or a
+ * migration of the schema.
  *
  * @generated from message parley.rpc.v1.AuditLogEntry
  */
@@ -41,9 +41,7 @@ export declare type AuditLogEntry = Message<"parley.rpc.v1.AuditLogEntry"> & {
   member: string;
 
   /**
-   * The method, such as "BotAdminService/UpdateBot". For the edge's API, the call that the edge made:
-   * "ConversationService/SoftDeleteSession" or "ConversationService/EraseVisitor". "Configuration/Reload" for a reload and
-   * "Schema/Migrate" for a migration.
+   * The method, such as "BotAdminService/UpdateBot". "Configuration/Reload" for a reload and "Schema/Migrate" for a migration.
    *
    * @generated from field: string method = 4;
    */

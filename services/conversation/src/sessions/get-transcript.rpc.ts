@@ -1,3 +1,4 @@
+import type { GetTranscriptRequest } from "@parley/rpc/conversation";
 import { isUuid, isWorkspaceId } from "@parley/service-kit";
 import { exportSession } from "./export-session.store.ts";
 import type { OwnerReadPool } from "./owner-read-pool.ts";
@@ -10,9 +11,9 @@ const MAX_PIECE_BYTES = 256 * 1024;
  * Streams a session's transcript. Returns early if the signal is aborted. Throws session_not_found, with the same message for a missing,
  * deleted or erased session and for a session of another workspace.
  */
-export async function* handleExportSession(
+export async function* handleGetTranscript(
   { database, limiter, pacer }: OwnerReadPool,
-  { workspaceId, sessionId, withReviews = false }: { workspaceId: string; sessionId: string; withReviews?: boolean },
+  { workspaceId, sessionId, withReviews }: GetTranscriptRequest,
   signal: AbortSignal,
 ): AsyncGenerator<{ json: Uint8Array }> {
   if (!isWorkspaceId(workspaceId) || !isUuid(sessionId)) throw sessionNotFound();

@@ -12,10 +12,10 @@ beforeAll(async () => {
   bot = await createBot(system.database);
 });
 
-type Filters = Parameters<typeof system.conversation.searchSessions>[0];
+type Filters = Parameters<typeof system.sessions.listSessions>[0];
 
 const search = (filters: Filters = {}) =>
-  system.conversation.searchSessions({ workspaceId: bot.workspaceId, limit: 100, ...filters }, { timeoutMs: 20_000 });
+  system.sessions.listSessions({ workspaceId: bot.workspaceId, limit: 100, ...filters }, { timeoutMs: 20_000 });
 
 /** Reads every page. Returns the ids in order, and the number of pages. */
 async function searchAll(filters: Filters = {}) {
@@ -30,7 +30,7 @@ async function searchAll(filters: Filters = {}) {
   return { ids, pages };
 }
 
-test("SearchSessions returns every field of a session, and does not count the messages of a streaming turn", async () => {
+test("ListSessions returns every field of a session, and does not count the messages of a streaming turn", async () => {
   const ownBot = await createBot(system.database);
   const visitor = {
     visitorId: "v1",
@@ -87,7 +87,7 @@ test("a session's excerpt is the beginning of its first message, or the surround
   expect(await excerptOf("letter")).toEqual([]);
 });
 
-test("SearchSessions pages through all sessions, newest activity first, even if many have the same time", async () => {
+test("ListSessions pages through all sessions, newest activity first, even if many have the same time", async () => {
   const ownBot = await createBot(system.database);
   const ids = await insertSessions(system.admin, ownBot, { sessions: 60 });
   await system.admin.query(
@@ -101,7 +101,7 @@ test("SearchSessions pages through all sessions, newest activity first, even if 
   expect(pages).toBe(9);
 });
 
-test("SearchSessions applies every filter, alone and together", async () => {
+test("ListSessions applies every filter, alone and together", async () => {
   const ownBot = await createBot(system.database);
   const { workspaceId } = ownBot;
   const otherBot = await createBot(system.database, { workspaceId, slug: "other-bot" });
@@ -194,7 +194,7 @@ test("a text search reads at most 2,000 messages per page, and the next page con
   expect((await searchAll({ workspaceId, text: "refund" })).ids).toEqual([]);
 });
 
-test("SearchSessions returns no session of another workspace, and no deleted or erased session", async () => {
+test("ListSessions returns no session of another workspace, and no deleted or erased session", async () => {
   const foreignBot = await createBot(system.database);
   const [kept = "", deleted = "", erased = ""] = await insertSessions(system.admin, foreignBot, { sessions: 3 });
   await system.admin.query("UPDATE conversation.sessions SET deleted_at = now() WHERE session_id = $1", [deleted]);
@@ -208,7 +208,7 @@ test("SearchSessions returns no session of another workspace, and no deleted or 
 });
 
 test.each<[string, Filters]>([
-  ["limit", { limit: 0 }],
+  ["limit", { limit: -1 }],
   ["limit", { limit: 101 }],
   ["source", { source: "email" }],
   ["rating", { rating: "sideways" }],
@@ -219,7 +219,7 @@ test.each<[string, Filters]>([
   ["time", { untilMicroseconds: 2n ** 62n }],
   ["position", { pageToken: "x" }],
   ["position", { pageToken: `99999999999999999.${randomUUID()}` }],
-])("SearchSessions refuses an invalid %s", async (word, filters) => {
+])("ListSessions refuses an invalid %s", async (word, filters) => {
   expect(await rpcFailure(search(filters))).toMatchObject({
     code: "invalid_argument",
     message: expect.stringContaining(word),

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { SearchSessionsRequest, SearchSessionsResponseSchema } from "@parley/rpc/conversation";
+import type { ListSessionsRequest, ListSessionsResponseSchema } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isLongerThan, isWorkspaceId, readWithRetry } from "@parley/service-kit";
 import {
   formatPosition,
@@ -8,8 +8,9 @@ import {
   requireSessionFilters,
   type SessionPosition,
 } from "../sessions/index.ts";
-import { type FoundSession, findText, type SessionPage, searchSessions } from "./search-sessions.store.ts";
+import { findText, listSessions, type SessionPage, type SessionSummary } from "./list-sessions.store.ts";
 
+const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 const MAX_TEXT_CHARACTERS = 200;
 /** The limit of one call that searches for a text. */
@@ -17,24 +18,25 @@ const MAX_MESSAGES_READ = 2_000;
 /** A session has at least two messages, so the messages of more sessions would exceed MAX_MESSAGES_READ. */
 const MAX_CANDIDATES = MAX_MESSAGES_READ / 2;
 
-type Response = MessageInitShape<typeof SearchSessionsResponseSchema>;
+type Response = MessageInitShape<typeof ListSessionsResponseSchema>;
 
 /** Lists a workspace's sessions, or those with a message that contains a text. */
-export async function handleSearchSessions(
+export async function handleListSessions(
   { database, limiter }: OwnerReadPool,
-  request: SearchSessionsRequest,
+  request: ListSessionsRequest,
   signal: AbortSignal,
 ): Promise<Response> {
-  const { workspaceId, limit, text } = request;
+  const { workspaceId, text } = request;
   requireSessionFilters(request);
-  if (limit < 1 || limit > MAX_LIMIT) throw invalidArgument(`limit must be from 1 to ${MAX_LIMIT}`);
+  if (request.limit < 0 || request.limit > MAX_LIMIT) throw invalidArgument(`limit must be from 0 to ${MAX_LIMIT}`);
+  const limit = request.limit || DEFAULT_LIMIT;
   if (isLongerThan(text, MAX_TEXT_CHARACTERS) || text.includes("\0"))
     throw invalidArgument(`text must have at most ${MAX_TEXT_CHARACTERS} characters, and no NUL`);
   const after = parsePosition(request.pageToken);
   if (!isWorkspaceId(workspaceId)) return {};
   const read: Read = (statement) => limiter.run(workspaceId, signal, () => readWithRetry(() => statement(database)));
   const findSessions = (count: number) =>
-    read((connection) => searchSessions(connection, workspaceId, request, { after, limit: count }));
+    read((connection) => listSessions(connection, workspaceId, request, { after, limit: count }));
   const page =
     text === ""
       ? await findSessions(limit)
@@ -57,7 +59,7 @@ async function searchText(read: Read, search: TextSearch): Promise<SessionPage> 
   const { workspaceId, text, limit, candidates } = search;
   const ranges = planRanges(search);
   const matches = await read((database) => findText(database, workspaceId, ranges, text));
-  const sessions: FoundSession[] = [];
+  const sessions: SessionSummary[] = [];
   for (const [index, match] of matches.entries()) {
     const [session, range] = [candidates.sessions[index], ranges[index]];
     if (session === undefined || range === undefined) break;

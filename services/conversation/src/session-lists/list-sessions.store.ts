@@ -19,13 +19,13 @@ const EXCERPT_CHARACTERS = 160;
 /** How many characters of an excerpt precede the text that was searched for. */
 const EXCERPT_LEAD = 40;
 
-export type SearchFilters = SessionFilters & {
+export type ListFilters = SessionFilters & {
   /** The range of the times by which the list is ordered, in microseconds since 1970. It includes its start, but not its end. */
   sinceMicroseconds?: bigint | undefined;
   untilMicroseconds?: bigint | undefined;
 };
 
-export type FoundSession = {
+export type SessionSummary = {
   id: string;
   botSlug: string;
   source: string;
@@ -46,7 +46,7 @@ export type FoundSession = {
   position: SessionPosition;
 };
 
-type Row = Omit<FoundSession, "position" | "messageCount"> & {
+type Row = Omit<SessionSummary, "position" | "messageCount"> & {
   microseconds: number;
   streamingTurns: number;
   matches: boolean;
@@ -55,7 +55,7 @@ type Row = Omit<FoundSession, "position" | "messageCount"> & {
 };
 
 export type SessionPage = {
-  sessions: FoundSession[];
+  sessions: SessionSummary[];
   /** Undefined after the last page. */
   next: SessionPosition | undefined;
 };
@@ -65,13 +65,13 @@ export type SessionPage = {
  * (see visitorSessionsSql). Reads at most 2,000 sessions: it may return fewer than `limit`
  * and still return a next position.
  */
-export async function searchSessions(
+export async function listSessions(
   database: Database,
   workspaceId: string,
-  filters: SearchFilters,
+  filters: ListFilters,
   { after, limit }: { after: SessionPosition | undefined; limit: number },
 ): Promise<SessionPage> {
-  const { text, values } = searchSql(workspaceId, filters, after, limit + 1);
+  const { text, values } = listSql(workspaceId, filters, after, limit + 1);
   const { rows } = await transaction(database, async (connection) => {
     await connection.query(AVOID_SORT);
     return connection.query<Row>(text, values);
@@ -83,7 +83,7 @@ export async function searchSessions(
   return { sessions, next: last?.number === MAX_SESSIONS_READ ? toSession(last).position : undefined };
 }
 
-function toSession({ microseconds, streamingTurns, matches: _, number: __, ...row }: Row): FoundSession {
+function toSession({ microseconds, streamingTurns, matches: _, number: __, ...row }: Row): SessionSummary {
   return {
     ...row,
     messageCount: Math.max(0, row.storedMessages - 2 * streamingTurns),
@@ -96,7 +96,7 @@ function toSession({ microseconds, streamingTurns, matches: _, number: __, ...ro
  * `matches` has the result of the other filters. If the scan ends at its limit of MAX_SESSIONS_READ, the statement also returns the last
  * session that it read, even if that session does not match. The next page starts after it.
  */
-function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPosition | undefined, limit: number) {
+function listSql(workspaceId: string, filters: ListFilters, after: SessionPosition | undefined, limit: number) {
   const values: unknown[] = [workspaceId];
   /** Adds a value and returns its placeholder. */
   const addValue = (each: unknown) => `$${values.push(each)}`;

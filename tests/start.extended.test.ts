@@ -128,8 +128,8 @@ describe("a first start", () => {
     expect(address).toBe(`http://localhost:${instance.consolePort}`);
     const owner = await signIn(address);
     const method = "parley.conversation.v1.BotAdminService/ListBots";
-    const response = await owner.post("/api/batch", { calls: [{ method, message: {} }] });
-    expect(await response.json()).toMatchObject({ responses: [{ status: 200, body: { bots: [{ slug: "demo" }] } }] });
+    const response = await owner.post(`/api/rpc/${method}`);
+    expect(await response.json()).toMatchObject({ bots: [{ slug: "demo" }] });
   });
 
   it("restarts a killed database without a restart of the services", async () => {

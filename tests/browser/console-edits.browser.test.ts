@@ -54,7 +54,7 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     await page.button("Save").click();
     await eventually(() => page.announcement.innerText()).toContain("ask the bot something to see whether it answers");
 
-    await page.replaceResponse("ListModels", { status: 200, body: { models: ["openai:small"] } });
+    await page.replaceResponses({ body: { models: ["openai:small"] } }, "ListModels");
     await page.tab.reload();
     const options = () => page.field("Model").locator("option").allInnerTexts();
     await eventually(options).toEqual(["Default model", "openai:small", "openai:unknown"]);

@@ -22,8 +22,9 @@ export class ConsolePage {
     this.#url = url;
     page.on("pageerror", (error) => this.problems.push(error.message));
     page.on("console", (message) => {
-      // An expired token or a missing sign-in session causes a 401, which Chromium reports as an error.
-      if (message.type() === "error" && !message.text().includes("401")) this.problems.push(message.text());
+      // Chromium reports each refused request as an error: a 401 of an expired token or a missing session, and any status of a call.
+      const isRefusal = message.text().includes("401") || message.location().url.includes("/api/rpc/");
+      if (message.type() === "error" && !isRefusal) this.problems.push(message.text());
     });
     page.on("request", (request) => this.requests.push(request));
   }
@@ -105,24 +106,22 @@ export class ConsolePage {
     await zone.dispatchEvent("drop", { dataTransfer });
   }
 
-  /** Replaces the response of an admin method, such as `ListBots`, in every batch. */
-  async replaceResponse(method: string, replacement: { status: number; code?: string; body: object }): Promise<void> {
-    await this.tab.route("**/api/batch", async (route) => {
-      const { calls } = route.request().postDataJSON() as { calls: { method?: string }[] };
-      const response = await route.fetch();
-      const { responses } = (await response.json()) as { responses: object[] };
-      const replaced = responses.map((each, at) => (calls[at]?.method?.endsWith(`/${method}`) ? replacement : each));
-      await route.fulfill({ response, json: { responses: replaced } });
-    });
+  /** Replaces the responses of an admin method, such as `ListBots`; of every method by default. Returns a function that ends this. */
+  async replaceResponses(
+    { status = 200, code, body = {} }: { status?: number; code?: string; body?: object },
+    method = "*",
+  ): Promise<() => Promise<void>> {
+    const url = `**/api/rpc/*/${method}`;
+    const headers = code === undefined ? {} : { "parley-code": code };
+    await this.tab.route(url, (route) => route.fulfill({ status, headers, json: body }));
+    return () => this.tab.unroute(url);
   }
 
   /** Holds the calls of an admin method, such as `AddSource`. Returns a function that releases them. */
   async holdCalls(method: string): Promise<() => void> {
     const released = Promise.withResolvers<void>();
-    await this.tab.route(/\/api\/(?:batch|rpc\/.*)$/, async (route) => {
-      const request = route.request();
-      const isHeld = request.url().endsWith(`/${method}`) || request.postData()?.includes(`/${method}"`);
-      if (isHeld) await released.promise;
+    await this.tab.route(`**/api/rpc/*/${method}`, async (route) => {
+      await released.promise;
       await route.fallback();
     });
     return released.resolve;

@@ -48,11 +48,11 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
     await page.tab.getByText("No unanswered question").waitFor();
     expect(await page.findAxeViolations()).toEqual([]);
-    const partial = { status: 200, body: { repliesRead: 500, partial: true, hasKnowledge: true } };
-    await page.tab.route("**/api/batch", (route) => route.fulfill({ json: { responses: [partial] } }));
+    const partial = { repliesRead: 500, partial: true, hasKnowledge: true };
+    const showAll = await page.replaceResponses({ body: partial }, "ListUnanswered");
     await page.field("Period").selectOption("7 days");
     await page.tab.getByText("None was found among the latest answers. Older ones were not searched.").waitFor();
-    await page.tab.unroute("**/api/batch");
+    await showAll();
     await page.openScreen("Evaluation");
     await page.tab.getByText("No question yet").waitFor();
     expect(await page.findAxeViolations()).toEqual([]);
@@ -60,12 +60,12 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.tab.getByText("Nothing was found. An answer would not be based on a document.").waitFor();
     expect(await page.findAxeViolations()).toEqual([]);
     const refused = { status: 429, code: "searches_overloaded", body: { code: "resource_exhausted" } };
-    await page.tab.route("**/api/batch", (route) => route.fulfill({ json: { responses: [refused] } }));
+    const acceptSearches = await page.replaceResponses(refused, "CheckQuestion");
     await page.field("Question").fill("Bergen");
     await page.button("Search").click();
     await page.tab.getByText("The workspace has searched a lot. Try again in a minute.").waitFor();
     expect(await page.findAxeViolations()).toEqual([]);
-    await page.tab.unroute("**/api/batch");
+    await acceptSearches();
     await page.field("Question").fill("bread");
     await page.button("Try again").click();
     await page.tab.getByText("Nothing was found.").waitFor();
@@ -128,7 +128,7 @@ describeInBrowser("questions in the console", (fixture) => {
       { ...run, id: "2", searched: 0, found: 0, results: [] },
       { ...run, id: "1", searched: 1, found: 1, results: [{ caseId: "1", rank: 2 }] },
     ];
-    await page.replaceResponse("GetEvaluation", { status: 200, body: { cases, runs } });
+    await page.replaceResponses({ body: { cases, runs } }, "GetEvaluation");
     await page.signIn(`/evaluation?bot=${bot}`, "Evaluation");
     const rows = page.tab.getByRole("list", { name: "Questions of the evaluation" }).getByRole("listitem");
     await rows.first().waitFor();

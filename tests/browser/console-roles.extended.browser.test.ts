@@ -27,7 +27,7 @@ describeInBrowser("roles in the console", (fixture) => {
       await addQuestionsAndEvaluation(fixture.service, bot);
       await waitForReplyCounts(fixture.service);
       const { page } = await openConsole(fixture, { viewport });
-      const statuses = await recordStatuses(page);
+      const statuses = recordStatuses(page);
       await page.signInAs(VIEWER);
       await page.heading("Overview").waitFor();
       for (const { path, text, controls } of screensOf(bot, sessionId)) {
@@ -183,14 +183,11 @@ async function reviewAnswer({ admin }: Service, bot: string): Promise<string> {
   return sessionId;
 }
 
-/** Returns a set that collects the status of every call that the page sends to /api/batch from now on. */
-async function recordStatuses({ tab }: ConsolePage): Promise<Set<number>> {
+/** Returns a set that collects the status of every call that the page sends from now on. */
+function recordStatuses({ tab }: ConsolePage): Set<number> {
   const statuses = new Set<number>();
-  await tab.route("**/api/batch", async (route) => {
-    const response = await route.fetch();
-    const { responses } = (await response.json()) as { responses: { status: number }[] };
-    for (const { status } of responses) statuses.add(status);
-    await route.fulfill({ response });
+  tab.on("response", (response) => {
+    if (response.url().includes("/api/rpc/")) statuses.add(response.status());
   });
   return statuses;
 }

@@ -114,7 +114,7 @@ describeInBrowser("console", (fixture) => {
 
   it("describes the chart when no day has messages", async () => {
     const { page } = await openConsole(fixture);
-    await page.replaceResponse("GetStatistics", { status: 200, body: {} });
+    await page.replaceResponses({}, "GetStatistics");
     await page.signIn("/overview", "Overview");
     await page.tab.getByRole("img", { name: "No messages in 30 days", exact: true }).waitFor();
     expect(await page.tab.locator(".chart-counts span").allInnerTexts()).toEqual(["1", "0"]);
@@ -126,7 +126,7 @@ describeInBrowser("console", (fixture) => {
     const { page } = await openConsole(fixture);
     const omitted = [{ name: "refund", reason: "parameters must be a JSON object" }];
     const check = { name: "look_up_order", functions: [], omitted, failure: "the tool did not respond in time" };
-    await page.replaceResponse("CheckTools", { status: 200, body: { tools: [check] } });
+    await page.replaceResponses({ body: { tools: [check] } }, "CheckTools");
     await page.signIn(`/tools?bot=${bot}`, "Tools");
     const row = page.tab.getByRole("listitem").filter({ hasText: "look_up_order" });
     expect(await row.innerText()).toMatch(/Approved by the operator\nGET https:\/\/bakery\.example\/orders\n/);
@@ -156,12 +156,11 @@ describeInBrowser("console", (fixture) => {
   it("shows an error with a retry button while a service is unavailable, and shows the screen after a successful retry", async () => {
     await addBot(fixture.service);
     const { page } = await openConsole(fixture);
-    const unavailable = { responses: [{ status: 503, code: "unavailable", body: { code: "unavailable" } }] };
-    await page.tab.route("**/api/batch", (route) => route.fulfill({ json: unavailable }));
+    const recover = await page.replaceResponses({ status: 503, code: "unavailable", body: { code: "unavailable" } });
     await page.signIn("/keys", "Keys");
     await page.tab.getByText("The service is not available right now.").first().waitFor();
     expect(await page.findAxeViolations()).toEqual([]);
-    await page.tab.unroute("**/api/batch");
+    await recover();
     await page.button("Try again").click();
     await page.tab.getByText("The service is not available right now.").first().waitFor({ state: "hidden" });
     // The retry also loads the bots, which were unavailable too.

@@ -201,7 +201,7 @@ describeInBrowser("hostile text", (fixture) => {
     // The owner's name comes from the identity provider, so the test replaces the name in the console's responses. /bots is the only HTML page
     // that the test changes, because Chromium blocks images from localhost on a page whose HTML was replaced.
     await page.route("**/bots", (route) => replaceInResponse(route, "Demo owner", toHtml(toJson(HOSTILE_NAME))));
-    await page.route("**/api/batch", (route) => replaceInResponse(route, "demo-owner", toJson(HOSTILE_NAME)));
+    await page.route("**/api/rpc/**", (route) => replaceInResponse(route, "demo-owner", toJson(HOSTILE_NAME)));
     await openAndExpect("/bots", HOSTILE_NAME, bot.slug);
     await page.getByRole("button", { name: HOSTILE_NAME }).click();
     await expectTexts(page, ["Sign out"], "the user's menu");

@@ -39,8 +39,3 @@ function createSignedInClient(consoleUrl: string, client: ReturnType<typeof crea
     copy: () => createSignedInClient(consoleUrl, createCookieClient(client.jars)),
   };
 }
-
-/** Returns one call of a batch request. */
-export function createCall(method: string, message: object = {}) {
-  return { method, message };
-}

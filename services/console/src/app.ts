@@ -3,7 +3,7 @@ import { type Logger, MAX_UPLOAD_WAIT_MS } from "@parley/service-kit";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { CALL_TIMEOUTS_MS } from "./calls/admin-calls.client.ts";
 import { type CallDeps, callRoutes } from "./calls/calls.route.ts";
-import { type OwnerApiDeps, ownerApiRoutes } from "./calls/owner-api.route.ts";
+import { type ExportDeps, exportRoutes } from "./calls/exports.route.ts";
 import { type PlaygroundDeps, playgroundRoutes } from "./calls/playground.route.ts";
 import { errors } from "./http/errors.plugin.ts";
 import { healthRoutes } from "./http/health.route.ts";
@@ -15,7 +15,7 @@ import { type SignInDeps, signInRoutes } from "./sign-in/sign-in.route.ts";
 
 export type AppDeps = SignInDeps &
   CallDeps &
-  OwnerApiDeps &
+  ExportDeps &
   PlaygroundDeps &
   PageDeps & {
     isReady: () => boolean;
@@ -65,7 +65,7 @@ export async function buildApp(deps: AppDeps, page: PageOptions, log: Logger): P
   healthRoutes(app, deps.isReady);
   signInRoutes(app, deps);
   callRoutes(app, deps);
-  ownerApiRoutes(app, deps);
+  exportRoutes(app, deps);
   playgroundRoutes(app, deps);
   await pageRoutes(app, deps, page);
   return app;

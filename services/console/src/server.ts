@@ -12,7 +12,7 @@ import {
 import type { FastifyInstance } from "fastify";
 import { buildApp } from "./app.ts";
 import { createAdminCalls } from "./calls/admin-calls.client.ts";
-import { createCallEdge, createListConversations } from "./calls/owner-api.client.ts";
+import { createCallEdge } from "./calls/edge.client.ts";
 import { type Config, isLoopbackHost } from "./config.ts";
 import { createMetrics } from "./metrics.ts";
 import { createAuthenticate, createReadSessionInfo } from "./sign-in/authenticate.ts";
@@ -35,7 +35,6 @@ export async function start(
   const isStopping = () => lifecycle.isClosing;
   const isReady = () => !isStopping();
   const onResponse = (method: string, status: number) => metrics.calls.inc({ method, status });
-  const callEdge = createCallEdge(config.edgeUrl);
   const secretOptions = { log, lifecycle, reloadRefusals };
   const cookies = createSessionCookies(openSecret(config.sessionSecrets, secretOptions).current, nowMs);
   const clientSecret = signIn.clientSecret && openSecret(signIn.clientSecret, secretOptions);
@@ -60,8 +59,7 @@ export async function start(
       readSessionInfo: createReadSessionInfo(cookies, jwt, nowMs),
       limiter: new MemberCallLimiter(),
       adminCalls: createAdminCalls(config.adminUrls, onResponse),
-      listConversations: createListConversations(callEdge, onResponse),
-      callEdge,
+      callEdge: createCallEdge(config.edgeUrl),
       onResponse,
       edgeUrl: config.edgeUrl,
       isReady,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { createCall, signIn } from "../../console/owner.ts";
+import { signIn } from "../../console/owner.ts";
 import { postChat, readChat } from "../../system/chat.ts";
 import { startConsole, startDevelopmentSso } from "../../system/console.ts";
 import { newClientAddress } from "../../system/visitors.ts";
@@ -90,14 +90,12 @@ export function labelsSuite(shared: () => Fixture): void {
       const { send, post } = await signIn(consoleProcess.url);
       const signInUrl = (await send("/auth/sign-in", { redirect: "manual" })).headers.get("location") ?? "";
       const state = new URL(signInUrl).searchParams.get("state");
-      const getBot = createCall("parley.conversation.v1.BotAdminService/GetBot", { slug: input });
       const responses = await Promise.all([
         send(`/${input}?${input}`, { method: "PURGE" }),
         send(`/auth/callback?state=${state}&error=${input}`, { redirect: "manual" }),
-        send(`/api/conversations/${input}/export.json`),
+        send(`/api/conversations/export.csv?${input}`),
         post(`/api/rpc/${input}/GetBot`),
-        post("/api/batch", { calls: [getBot, { conversations: `q=${input}` }] }),
-        post("/api/batch", { calls: [createCall(input)] }),
+        post("/api/rpc/parley.conversation.v1.BotAdminService/GetBot", { slug: input }),
         post("/api/chat/playground/", { bot_slug: input, session_id: input, message: input }),
       ]);
       for (const response of responses) await response.text();

@@ -91,7 +91,8 @@ export function createAdminGuard({ tokens, verifyToken, auditLog, isDeleted }: A
       const isRecordedByHandler = message.member !== undefined;
       if (isRecordedByHandler) message.member = member ?? "";
       const response = await next(request);
-      if (!response.stream && !isRecordedByHandler) await auditLog.record(describeCall(method, member, request.message, response.message));
+      if (!response.stream && !isRecordedByHandler)
+        await auditLog.record(describeCall(method, member, request.message, response.message));
       return response;
     },
   };

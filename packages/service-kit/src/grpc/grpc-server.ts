@@ -1,6 +1,13 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { type Metadata, Server } from "@grpc/grpc-js";
-import { type Interceptor, implementService, RpcError, type ServedMethod, type ServiceImplementation, status } from "@parley/rpc";
+import {
+  type Interceptor,
+  implementService,
+  RpcError,
+  type ServedMethod,
+  type ServiceImplementation,
+  status,
+} from "@parley/rpc";
 import { serveMultiplexed } from "@parley/rpc-multiplex";
 import { HealthImplementation } from "grpc-health-check";
 import type { Histogram } from "prom-client";

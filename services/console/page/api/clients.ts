@@ -13,11 +13,12 @@ import {
   TurnAdminService,
 } from "@parley/rpc/conversation";
 import { AuditLogAdminService as QuotaAuditLogAdminService, WorkspaceAdminService } from "@parley/rpc/quota";
-import { batchingFetch } from "./batch.ts";
+import { toConnectError } from "./response-error.ts";
+import { fetchWithSession, readText } from "./session-fetch.ts";
 
 const transport = createConnectTransport({
   baseUrl: `${location.origin}/api/rpc`,
-  fetch: batchingFetch,
+  fetch: fetchCall,
   useBinaryFormat: false,
 });
 
@@ -36,3 +37,11 @@ export const auditLogs = [
   createClient(AuditLogAdminService, transport),
   createClient(QuotaAuditLogAdminService, transport),
 ] as const;
+
+/** Throws like fetchWithSession, and ConnectError for an error that comes from the console or a proxy and not from the called service. */
+async function fetchCall(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetchWithSession(String(input), init);
+  if (!response.ok && !response.headers.has("parley-code")) throw await toConnectError(response);
+  // Connect would report a connection that breaks before the body's end as an unexpected error.
+  return new Response(await readText(response), response);
+}

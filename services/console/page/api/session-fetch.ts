@@ -84,9 +84,9 @@ function postInLock(path: string): Promise<Response> {
   return navigator.locks.request(LOCK, () => fetchResponse(path, { method: "POST", headers: HEADERS }));
 }
 
-/** Throws NoResponseError if the connection breaks before the body's end, and SyntaxError if the body is not JSON. */
-export async function readJson(response: Response): Promise<unknown> {
-  return JSON.parse(await response.text().catch(throwNoResponse)) as unknown;
+/** Throws NoResponseError if the connection breaks before the body's end. */
+export function readText(response: Response): Promise<string> {
+  return response.text().catch(throwNoResponse);
 }
 
 /** Throws NoResponseError in place of fetch's TypeError, because a TypeError could also be a programming error. */

@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { mayCall, type Role } from "@parley/rpc/access";
 import { useQuery } from "@tanstack/react-query";
 import { toConnectError } from "./response-error.ts";
-import { fetchWithSession, readJson, SignedOutError } from "./session-fetch.ts";
+import { fetchWithSession, readText, SignedOutError } from "./session-fetch.ts";
 
 /** `role` is absent if the member has none in the workspace. */
 export type Session = { user: string; workspace_id: string; role?: Role; expires_at: string };
@@ -31,7 +31,7 @@ export function readSessionFromPage(): Session | undefined {
 async function fetchSession(): Promise<Session> {
   const response = await fetchWithSession("/auth/session");
   if (!response.ok) throw await toConnectError(response);
-  return (await readJson(response)) as Session;
+  return JSON.parse(await readText(response)) as Session;
 }
 
 /** Returns the session, which the router loads before it shows a screen. */

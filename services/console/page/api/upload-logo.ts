@@ -5,7 +5,7 @@ import { fetchWithSession } from "./session-fetch.ts";
 
 const { uploadLogo: method } = BotAdminService.method;
 
-/** Uploads a logo in its own request, because it may be too large for a batch. Returns its URL. Throws like fetchWithSession, and ConnectError. */
+/** Uploads a logo as binary protobuf, because JSON would be larger. Returns its URL. Throws like fetchWithSession, and ConnectError. */
 export async function uploadLogo(request: MessageInitShape<typeof UploadLogoRequestSchema>): Promise<string> {
   const response = await fetchWithSession(`/api/rpc/${method.parent.typeName}/${method.name}`, {
     method: "POST",

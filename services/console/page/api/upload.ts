@@ -14,8 +14,7 @@ const SMALL_BODY_BYTES = 1024 * 1024;
 const URL_PATH = `/api/rpc/${addSource.parent.typeName}/${addSource.name}`;
 
 /**
- * Adds a document in its own request, because it may be too large for a batch (see batch.ts). Calls `onProgress` with the uploaded share, from
- * 0 to 1. Uses XMLHttpRequest, because `fetch` does not report the progress of an upload. Throws SignedOutError if the session has ended,
+ * Adds a document. Calls `onProgress` with the uploaded share, from 0 to 1. Uses XMLHttpRequest, because `fetch` does not report the progress of an upload. Throws SignedOutError if the session has ended,
  * ConnectError if the response reports another error, and NoResponseError if no response arrives.
  */
 export async function uploadSource(

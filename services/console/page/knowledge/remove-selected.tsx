@@ -10,7 +10,7 @@ import { Icon } from "../components/icon.tsx";
 import { getLocale } from "../i18n/language.ts";
 import { plural, t } from "../i18n/t.tsx";
 
-/** One batch of calls. */
+/** The progress is shown after each group. */
 const REMOVED_AT_ONCE = 20;
 const MAX_LISTED_NAMES = 5;
 const LIST = new Intl.ListFormat(getLocale());

@@ -37,7 +37,7 @@ function Steps({ onHide }: { onHide: () => void }) {
   const playground = { source: "playground" };
   const { data: tried } = useQuery({
     queryKey: ["conversations", workspaceId, playground, "any"],
-    queryFn: async () => (await listConversations(playground, "")).conversations.length > 0,
+    queryFn: async () => (await listConversations(workspaceId, playground)).sessions.length > 0,
   });
   const botSlug = bots && (findBotOrFirst(bots, resolveBotSlug(undefined))?.slug ?? "");
   // The response counts the documents of all bots.

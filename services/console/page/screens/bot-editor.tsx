@@ -39,7 +39,7 @@ export function BotEditor() {
   const { workspace_id: workspaceId } = useSession();
   const mayUpdate = useMayCall(BotAdminService.method.updateBot);
   const { data: bots, error, refetch } = useBots();
-  // Fetched here and not in Editor, so that the calls for the bots and for the models are in one batch.
+  // Fetched here and not in Editor, so that the requests for the bots and for the models run in parallel.
   const { data: models = [] } = useQuery(modelsQuery(workspaceId));
   if (bots === undefined) {
     if (!error) return <ScreenLoading />;

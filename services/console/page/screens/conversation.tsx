@@ -26,7 +26,7 @@ export function Conversation() {
   const { workspace_id: workspaceId } = useSession();
   const mayErase = useMayCall(SessionAdminService.method.eraseVisitor);
   const mayDelete = useMayCall(SessionAdminService.method.deleteSession);
-  // Fetched here and not in About, so that the calls for the bots and for the turns are in one batch.
+  // Fetched here and not in About, so that the requests for the bots and for the turns run in parallel.
   const { data: bots = [] } = useBots();
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["conversation", workspaceId, sessionId],

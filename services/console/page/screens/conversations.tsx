@@ -1,9 +1,9 @@
 import "../conversations/conversations.css";
-import type { Bot } from "@parley/rpc/conversation";
+import type { Bot, SessionSummary } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useRef } from "react";
-import { type Conversation, type ConversationFilters, listConversations } from "../api/conversations.ts";
+import { type ConversationFilters, listConversations } from "../api/conversations.ts";
 import { useBots } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
 import { formatDateTime } from "../components/dates.ts";
@@ -28,12 +28,12 @@ export function Conversations() {
   const { data: bots = [] } = useBots();
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["conversations", workspaceId, filters],
-    queryFn: ({ pageParam }) => listConversations(filters, pageParam),
+    queryFn: ({ pageParam }) => listConversations(workspaceId, filters, pageParam),
     initialPageParam: "",
-    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+    getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
   });
   const list = useRef<HTMLUListElement>(null);
-  const found = data?.pages.flatMap(({ conversations }) => conversations);
+  const found = data?.pages.flatMap(({ sessions }) => sessions);
   return (
     <div className="screen">
       <PageHeader title={t("Conversations")} actions={<ExportMenu filters={filters} />}>
@@ -77,12 +77,12 @@ function describeCount(count: number, hasMore: boolean): string {
     : plural(count, "{count} conversation found.", "{count} conversations found.");
 }
 
-function ConversationRow({ conversation, bots }: { conversation: Conversation; bots: readonly Bot[] }) {
+function ConversationRow({ conversation, bots }: { conversation: SessionSummary; bots: readonly Bot[] }) {
   const {
     id,
-    visitor_id: visitor,
-    bot_slug: slug,
-    message_count: count,
+    visitorId: visitor,
+    botSlug: slug,
+    messageCount: count,
     rating,
     review,
     source,
@@ -114,7 +114,7 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
             <FactLine facts={facts} />
           </small>
         </span>
-        <small className="muted">{formatDateTime(conversation.last_activity_at)}</small>
+        <small className="muted">{formatDateTime(conversation.lastActivityAt)}</small>
         <Icon name="chevronRight" />
       </Link>
     </li>

@@ -16,7 +16,7 @@ import "../evaluation/evaluation.css";
 export function Evaluation() {
   const { workspace_id: workspaceId } = useSession();
   const botSlug = useBotSlug();
-  // Starts these two queries together with the query for the list of bots, so that one batch contains all three calls.
+  // Starts these two queries together with the query for the list of bots, so that the three requests run in parallel.
   useQuery(evaluationQuery(workspaceId, botSlug));
   useQuery(sourceNamesQuery(workspaceId, botSlug));
   return (

@@ -20,7 +20,7 @@ export function Knowledge() {
   const { question = "", title = "" } = useSearch({ strict: false });
   const mayAdd = useMayCall(KnowledgeAdminService.method.addSource);
   const botSlug = useBotSlug();
-  // These queries start before the list of bots is loaded, so that one batch contains their two calls and the call for the list.
+  // These queries start before the list of bots is loaded, so that the three requests run in parallel.
   useInfiniteQuery(sourcesQuery(workspaceId, botSlug));
   useQuery(questionCheckQuery(workspaceId, botSlug, question));
   return (

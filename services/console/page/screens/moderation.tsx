@@ -20,7 +20,7 @@ import { describeRule } from "../moderation/words.ts";
 
 export function Moderation() {
   const { workspace_id: workspaceId } = useSession();
-  // Starts the query before the list of bots is loaded, so that both calls are in one batch.
+  // Starts the query before the list of bots is loaded, so that the two requests run in parallel.
   useQuery(patternsQuery(workspaceId, useBotSlug()));
   return (
     <BotScreen

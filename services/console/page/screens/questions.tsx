@@ -26,7 +26,7 @@ function usePeriod(): Period {
 export function Questions() {
   const { workspace_id: workspaceId } = useSession();
   const period = usePeriod();
-  // Starts the query before the list of bots is loaded, so that one batch contains both calls.
+  // Starts the query before the list of bots is loaded, so that the two requests run in parallel.
   useQuery(unansweredQuery(workspaceId, useBotSlug(), DAYS_OF_PERIOD[period]));
   return (
     <BotScreen

@@ -19,7 +19,7 @@ import "../tools/tools.css";
 
 export function Tools() {
   const { workspace_id: workspaceId } = useSession();
-  // Loads the tools without waiting for the list of bots, so that both calls are in one batch.
+  // Loads the tools without waiting for the list of bots, so that the two requests run in parallel.
   useQuery(toolsQuery(workspaceId, useBotSlug()));
   return (
     <BotScreen title={t("Tools")} intro={t("What the bot may look up or do while it answers.")} path="/tools">
@@ -34,7 +34,6 @@ function ToolList({ botSlug }: { botSlug: string }) {
   const [isAdding, setAdding] = useState(false);
   const mayAdd = useMayCall(ToolAdminService.method.putTool) && data?.ownersMayAdd === true;
   const hasTools = data !== undefined && data.tools.length > 0;
-  // Starts after the list has arrived: a slow MCP server delays all calls of its batch.
   const { data: checks } = useQuery({ ...toolChecksQuery(workspaceId, botSlug), enabled: hasTools });
   if (data === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
   const addButton = mayAdd && (

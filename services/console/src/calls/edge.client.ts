@@ -1,0 +1,19 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
+import { request } from "undici";
+
+export type EdgeRequest = { path: string; headers: Record<string, string>; signal: AbortSignal };
+
+/** The edge's response. If the edge compressed the body, it stays compressed. */
+export type EdgeResponse = { status: number; headers: IncomingHttpHeaders; body: Readable };
+
+/** Sends a GET request to the edge. Rejects if the edge does not answer. */
+export type CallEdge = (request: EdgeRequest) => Promise<EdgeResponse>;
+
+/** Creates a client of the edge. Uses undici's `request`, because `fetch` would decompress the body. */
+export function createCallEdge(edgeUrl: string): CallEdge {
+  return async ({ path, ...options }) => {
+    const { statusCode, headers, body } = await request(new URL(path, edgeUrl), options);
+    return { status: statusCode, headers, body };
+  };
+}

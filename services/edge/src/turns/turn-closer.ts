@@ -3,8 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { isParleyError, type RpcClient, RpcError, status } from "@parley/rpc";
 import type { CloseTurnRequestSchema, CloseTurnResponse, ConversationService } from "@parley/rpc/conversation";
 import { OUTCOMES } from "@parley/rpc/outcomes";
-import { backoffMs, type Logger } from "@parley/service-kit";
-import pLimit from "p-limit";
+import { backoffMs, FairQueue, type Logger } from "@parley/service-kit";
 
 type CloseTurnInit = MessageInitShape<typeof CloseTurnRequestSchema>;
 
@@ -81,13 +80,14 @@ export function createTurnCloser(
 ): TurnCloser {
   const pending = new Set<Promise<unknown>>();
   // Two limits, so that a visitor who waits for `done` does not wait for the replies of visitors who left.
-  const limitDone = pLimit(MAX_LONG_DONE_CLOSES);
-  const limitOthers = pLimit(MAX_LONG_OTHER_CLOSES);
+  const doneQueue = new FairQueue({ maxActive: MAX_LONG_DONE_CLOSES });
+  const otherQueue = new FairQueue({ maxActive: MAX_LONG_OTHER_CLOSES });
 
   function send(request: CloseTurnInit): Promise<CloseTurnResponse> {
     const call = () => conversation.closeTurn(request, { timeoutMs: ATTEMPT_TIMEOUT_MS });
     if ((request.content?.length ?? 0) <= LONG_REPLY_CHARACTERS) return call();
-    return request.outcome === OUTCOMES.done.proto ? limitDone(call) : limitOthers(call);
+    const queue = request.outcome === OUTCOMES.done.proto ? doneQueue : otherQueue;
+    return queue.run(request.workspaceId ?? "", undefined, call);
   }
 
   /** Sends a request until it is stored, rejected or given up, or the deadline has passed. */

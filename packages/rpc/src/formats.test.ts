@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isDay, isLongerThan, isUtcTime } from "./formats.ts";
+import { isDay, isLongerThan, isMonth, isUtcTime } from "./formats.ts";
 
 test.each([
   ["2026-02-28T10:00:00Z", true],
@@ -11,6 +11,12 @@ test.each([
   ["2026-01-01T00:00:00+01:00", false],
 ])("isUtcTime(%j) is %s", (text, expected) => {
   expect(isUtcTime(text)).toBe(expected);
+});
+
+test("isMonth accepts only YYYY-MM", () => {
+  expect(isMonth("2026-11")).toBe(true);
+  for (const bad of ["2026-13", "2026-1", "2026-00", "26-11", "2026-11-01", " 2026-11", ""])
+    expect(isMonth(bad)).toBe(false);
 });
 
 test("isDay refuses a day that does not exist", () => {

@@ -1,5 +1,7 @@
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { UpdateBotRequestSchema, UploadLogoRequestSchema } from "./conversation.ts";
+import { FillCallLogRequestSchema } from "./llm.ts";
 import {
   AdjustTurnsRequestSchema,
   AdjustUsageRequestSchema,
@@ -85,4 +87,39 @@ test("checks the messages in a list", () => {
   expect(messageFor(SettleRequestSchema, { settlements: [SETTLEMENT, { ...SETTLEMENT, turnId: "no" }] })).toBe(
     "turn_id must be a UUID",
   );
+});
+
+test.each([
+  [
+    { quickReplies: { values: [" "] } },
+    "quick_replies: each entry must have 1 to 200 characters, not only white space, and no NUL",
+  ],
+  [{ quickReplies: { values: Array(11).fill("a") } }, "quick_replies must have at most 10 entries"],
+  [
+    { texts: { values: { de: { welcomeMessage: "a".repeat(2_001) } } } },
+    "texts of de: welcome_message must have at most 2,000 characters, and no NUL",
+  ],
+  [{ texts: { values: { de: { fallback: "" } } } }, undefined],
+  [{ themeMode: "blue" }, "theme_mode must be light, dark or system"],
+  [{ borderRadius: 65 }, "border_radius must be from 0 to 64"],
+])("the changes %j of a bot: %s", (changes, message) => {
+  expect(messageFor(UpdateBotRequestSchema, { changes })).toBe(message);
+});
+
+test("an error has the code that the rules name", () => {
+  const request = create(UploadLogoRequestSchema, { content: new Uint8Array(200 * 1024 + 1) });
+  expect(findInvalidField(UploadLogoRequestSchema, request)).toEqual({
+    code: "logo_too_large",
+    message: "content must have at most 200 KiB",
+  });
+});
+
+test.each([
+  [{ workspaceId: "a b" }, "workspace_id must be 1 to 64 characters of A-Z a-z 0-9 . _ -"],
+  [{ turnId: "1" }, "turn_id must be a UUID"],
+  [{ closedAt: "2026-11-20 10:00" }, "closed_at must be a time in UTC like 2026-11-22T18:50:00Z"],
+  [{}, undefined],
+])("the turn of FillCallLog with %j: %s", (fields, message) => {
+  const turn = { workspaceId: "ws", turnId: TURN_ID, closedAt: "2026-11-20T10:00:00Z", ...fields };
+  expect(messageFor(FillCallLogRequestSchema, { turns: [turn] })).toBe(message);
 });

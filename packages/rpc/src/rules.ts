@@ -91,7 +91,11 @@ function createNestedCheck(field: DescField): Check<unknown> | undefined {
   const { message: schema, fieldKind, name } = field;
   if (schema === undefined || checksOf(schema).length === 0) return undefined;
   if (fieldKind === "message")
-    return (value) => (value === undefined ? undefined : findInvalidField(schema, value as Message));
+    return (value) => {
+      const invalid = value === undefined ? undefined : findInvalidField(schema, value as Message);
+      // A message with the only field `values` lets a list or map be unset. The sentence names the field that contains it.
+      return invalid && { ...invalid, message: invalid.message.replace(/^values\b/, name) };
+    };
   return (value) => {
     for (const [key, entry] of Object.entries(value as Record<string, Message>)) {
       const invalid = findInvalidField(schema, entry);
@@ -140,7 +144,7 @@ function describe(rules: FieldRules, field: DescField): string {
   if (field.fieldKind === "list" || field.fieldKind === "map") return `have ${describeSize(rules)} entries`;
   if (field.fieldKind === "message") return "be set";
   if (field.scalar === ScalarType.STRING) return describeText(rules);
-  if (field.scalar === ScalarType.BYTES) return `have ${describeSize(rules)} bytes`;
+  if (field.scalar === ScalarType.BYTES) return `have at most ${formatBytes(rules.max)}`;
   return rules.max === undefined && rules.min === 0 ? "not be negative" : `be ${describeRange(rules)}`;
 }
 
@@ -165,6 +169,10 @@ function describeRange(rules: FieldRules): string {
 
 function format(number = 0): string {
   return number.toLocaleString("en-US");
+}
+
+function formatBytes(bytes = 0): string {
+  return bytes % 1024 === 0 ? `${format(bytes / 1024)} KiB` : `${format(bytes)} bytes`;
 }
 
 function listOf(names: readonly string[]): string {

@@ -49,7 +49,7 @@ export { connectPeer, type PeerOptions, readRpcMultiplex } from "./grpc/rpc-peer
 export { FairQueue } from "./limiters/fair-queue.ts";
 export { type DeclaredBody, MAX_UPLOAD_WAIT_MS, MemberCallLimiter } from "./limiters/member-call-limiter.ts";
 export { WorkspaceTimeLimiter, type WorkspaceTimeLimiterOptions } from "./limiters/workspace-time-limiter.ts";
-export { parseDay, parseMonth, readUsageRetention } from "./month.ts";
+export { parseDay, readUsageRetention } from "./month.ts";
 export { UPLOAD_OPTIONS } from "./ops/admin-bodies.ts";
 export { watchCertificates } from "./ops/certificate-watch.ts";
 export { registerMeasuredGauges } from "./ops/measured-gauges.ts";

@@ -21,12 +21,9 @@ import {
 } from "./moderation.store.ts";
 
 const MAX_PATTERNS = 100;
-const MAX_PATTERN_CHARACTERS = 1_000;
 /** Of a list of words, in total. */
 const MAX_WORDS_CHARACTERS = 1_000;
 const DEFAULT_REASON = "blocked_pattern";
-/** Equal to the limit of a visitor's message. */
-const MAX_CHECKED_CHARACTERS = 4_000;
 
 export function createModerationAdmin(
   database: Database,
@@ -92,7 +89,7 @@ export function createModerationAdmin(
       const { workspaceId } = request;
       const { fallback, reason, appliesTo } = request;
       const expression = requireExpression(request.pattern, request.words);
-      const pattern = requirePattern({ pattern: expression, fallback, reason, appliesTo });
+      const pattern = withDefaults({ pattern: expression, fallback, reason, appliesTo });
       const botId = await requireBotId(database, request);
       return write(workspaceId, botId, async (saved) => {
         await requireAddable(workspaceId, pattern, saved);
@@ -105,7 +102,7 @@ export function createModerationAdmin(
       return write(workspaceId, botId, async (saved) => {
         const { replaced, others } = findReplaced(saved, id);
         const isChanged = changes?.pattern !== undefined || changes?.words !== undefined;
-        const pattern = requirePattern({
+        const pattern = withDefaults({
           pattern: isChanged ? requireExpression(changes.pattern ?? "", changes.words?.values ?? []) : replaced.pattern,
           fallback: changes?.fallback ?? replaced.fallback,
           reason: changes?.reason ?? replaced.reason,
@@ -126,11 +123,9 @@ export function createModerationAdmin(
     },
     async checkText(request) {
       const { workspaceId, text } = request;
-      if (text === "") throw invalidArgument("text must not be empty");
-      requireValidText("text", text, MAX_CHECKED_CHARACTERS);
       const unsaved = request.unsaved && {
         pattern: requireExpression(request.unsaved.pattern, request.unsaved.words),
-        appliesTo: requireAppliesTo(request.unsaved.appliesTo),
+        appliesTo: toAppliesTo(request.unsaved.appliesTo),
         replacesId: request.unsaved.replacesId,
       };
       const saved = await listPatterns(database, workspaceId, await requireBotId(database, request));
@@ -153,21 +148,19 @@ type ScopedPattern = { pattern: string; appliesTo: AppliesTo };
 function requireExpression(pattern: string, words: readonly string[]): string {
   if (words.length === 0) {
     if (pattern === "") throw invalidArgument("pattern must not be empty");
-    requireValidText("pattern", pattern, MAX_PATTERN_CHARACTERS);
     return pattern;
   }
   if (pattern !== "") throw invalidArgument("give either a pattern or words");
-  requireValidText("words", words.join(" "), MAX_WORDS_CHARACTERS);
+  const text = words.join(" ");
+  if (isLongerThan(text, MAX_WORDS_CHARACTERS) || text.includes("\0"))
+    throw invalidArgument(`words must have at most ${MAX_WORDS_CHARACTERS} characters, and no NUL`);
   const normalised = [...new Set(words.map(normaliseWord).filter((word) => word !== ""))];
   if (normalised.length === 0) throw invalidArgument("words must not be empty");
   return compileWords(normalised);
 }
 
-function requirePattern(pattern: Omit<ModerationPattern, "appliesTo"> & { appliesTo: string }): ModerationPattern {
-  const { fallback, reason } = pattern;
-  requireValidText("fallback", fallback, 2_000);
-  requireValidText("reason", reason, 100);
-  return { ...pattern, appliesTo: requireAppliesTo(pattern.appliesTo), reason: reason || DEFAULT_REASON };
+function withDefaults(pattern: Omit<ModerationPattern, "appliesTo"> & { appliesTo: string }): ModerationPattern {
+  return { ...pattern, appliesTo: toAppliesTo(pattern.appliesTo), reason: pattern.reason || DEFAULT_REASON };
 }
 
 function findReplaced(patterns: readonly StoredPattern[], id: bigint) {
@@ -184,23 +177,15 @@ function tooManyPatterns(): ServiceError {
   return new ServiceError("resource_exhausted", "too_many_patterns", `a bot has at most ${MAX_PATTERNS} patterns`);
 }
 
-const APPLIES_TO: readonly AppliesTo[] = ["message", "reply", "both"];
-
-function requireAppliesTo(text: string): AppliesTo {
-  const appliesTo = APPLIES_TO.find((each) => each === (text || "message"));
-  if (appliesTo === undefined) throw invalidArgument(`applies_to must be one of ${APPLIES_TO.join(", ")}`);
-  return appliesTo;
+/** The rules of the protos allow these values alone, or an empty text. */
+function toAppliesTo(text: string): AppliesTo {
+  return (text || "message") as AppliesTo;
 }
 
 function rethrowRefusal(error: unknown): never {
   if (!(error instanceof PatternRefusedError)) throw error;
   const { code, message } = error;
   throw new ServiceError(code === "patterns_too_large" ? "resource_exhausted" : "invalid_argument", code, message);
-}
-
-function requireValidText(name: string, text: string, limit: number): void {
-  if (isLongerThan(text, limit) || text.includes("\0"))
-    throw invalidArgument(`${name} must have at most ${limit} characters, and no NUL`);
 }
 
 function toPattern(pattern: StoredPattern) {

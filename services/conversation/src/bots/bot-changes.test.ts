@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { BotChangesSchema } from "@parley/rpc/conversation";
+import { requireValid } from "@parley/rpc";
+import { BotChangesSchema, UpdateBotRequestSchema } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import { toBotPatch } from "./bot-changes.ts";
 
@@ -126,6 +127,11 @@ test.each<[string, MessageInitShape<typeof BotChangesSchema>]>([
     ["custom_css_vars", { customCssVars: { values: { "--a": value } } }],
     ["font_family", { fontFamily: value }],
   ]),
-])("toBotPatch throws an error that names the field %s for %o", (field, changes) => {
-  expect(() => patchOf(changes)).toThrow(field);
+])("an invalid %s is refused with its name, by the rules of the proto or by toBotPatch: %o", (field, changes) => {
+  const request = create(UpdateBotRequestSchema, { changes });
+  const update = () => {
+    requireValid(UpdateBotRequestSchema, request);
+    toBotPatch(request.changes);
+  };
+  expect(update).toThrow(field);
 });

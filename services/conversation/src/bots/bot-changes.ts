@@ -36,18 +36,10 @@ const CSS_FUNCTIONS = new Set(
   ).split(" "),
 );
 
-const hasAtMost =
-  (limit: number): Predicate =>
-  (value) =>
-    !isLongerThan(value, limit);
 const hasOneTo =
   (limit: number): Predicate =>
   (value) =>
     value.trim() !== "" && !isLongerThan(value, limit);
-const isOneOf =
-  (...values: string[]): Predicate =>
-  (value) =>
-    values.includes(value);
 const isSafeCss =
   (limit: number): Predicate =>
   (value) =>
@@ -63,8 +55,6 @@ function callsOnlyAllowedFunctions(value: string): boolean {
 export function toBotPatch(changes: BotChanges | undefined): BotPatch {
   if (changes === undefined) return { display: {} };
   const { borderRadius, quickReplies, customCssVars, texts } = changes;
-  if (borderRadius !== undefined && (borderRadius < 0 || borderRadius > 64))
-    throw invalidArgument("border_radius must be from 0 to 64");
   return {
     ...withoutUndefined({
       model: requireValid(
@@ -73,18 +63,8 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
         isModelOrDefault,
         "look like <provider>:<model_name>, or be empty for the default",
       ),
-      systemPrompt: requireValid(
-        "system_prompt",
-        changes.systemPrompt,
-        hasAtMost(16_000),
-        "have at most 16,000 characters",
-      ),
-      fallback: requireValid(
-        "fallback",
-        changes.fallback,
-        hasOneTo(2_000),
-        "have 1 to 2,000 characters, not only white space",
-      ),
+      systemPrompt: changes.systemPrompt,
+      fallback: changes.fallback,
       timeZone: requireValid(
         "time_zone",
         changes.timeZone,
@@ -93,8 +73,8 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
       ),
     }),
     display: withoutUndefined({
-      name: requireValid("name", changes.name, hasOneTo(200), "have 1 to 200 characters, not only white space"),
-      welcomeMessage: requireWelcome("welcome_message", changes.welcomeMessage),
+      name: changes.name,
+      welcomeMessage: changes.welcomeMessage,
       logoUrl: requireValid(
         "logo_url",
         changes.logoUrl,
@@ -107,18 +87,8 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
         (value) => COLOR.test(value),
         "look like #RRGGBB",
       ),
-      position: requireValid(
-        "position",
-        changes.position,
-        isOneOf("bottom-right", "bottom-left"),
-        "be bottom-right or bottom-left",
-      ),
-      themeMode: requireValid(
-        "theme_mode",
-        changes.themeMode,
-        isOneOf("light", "dark", "system"),
-        "be light, dark or system",
-      ),
+      position: changes.position,
+      themeMode: changes.themeMode,
       fontFamily: requireValid(
         "font_family",
         changes.fontFamily,
@@ -126,7 +96,7 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
         "be a CSS font family of at most 200 characters",
       ),
       borderRadius,
-      quickReplies: quickReplies && toQuickReplies("quick_replies", quickReplies.values),
+      quickReplies: quickReplies && [...quickReplies.values],
       customCssVars: customCssVars && toCssVars(customCssVars.values),
       texts: texts && toTexts(texts.values),
     }),
@@ -138,28 +108,9 @@ function requireValid(name: string, value: string | undefined, isValid: Predicat
   throw invalidArgument(`${name} must ${rule}`);
 }
 
-const requireWelcome = <Value extends string | undefined>(name: string, value: Value): Value => {
-  requireValid(name, value, hasAtMost(2_000), "have at most 2,000 characters");
-  return value;
-};
-
-const requireFallback = (name: string, value: string): string => {
-  if (value === "") return value;
-  requireValid(`${name}: fallback`, value, hasOneTo(2_000), "have at most 2,000 characters, not only white space");
-  return value;
-};
-
-function toQuickReplies(name: string, values: readonly string[]): string[] {
-  const isValid = hasOneTo(200);
-  if (values.length > 10 || values.some((value) => !isValid(value) || value.includes("\0")))
-    throw invalidArgument(`${name} must have at most 10 entries of 1 to 200 characters, not only white space`);
-  return [...values];
-}
-
 function toCssVars(values: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(values);
   const isValid = isSafeCss(200);
-  if (entries.length > 50) throw invalidArgument("custom_css_vars must have at most 50 entries");
   for (const [name, value] of entries) {
     if (!CSS_VARIABLE.test(name))
       throw invalidArgument(
@@ -175,19 +126,17 @@ function toCssVars(values: Readonly<Record<string, string>>): Record<string, str
 
 function toTexts(values: Readonly<Record<string, BotTexts>>): Display["texts"] {
   const entries = Object.entries(values);
-  if (entries.length > 40) throw invalidArgument("texts must have at most 40 languages");
   const texts = Object.fromEntries(
     entries.map(([language, { welcomeMessage, quickReplies, words, fallback }]) => {
-      const name = `texts of ${language}`;
       if (!LANGUAGE.test(language))
         throw invalidArgument("texts: each language must be a tag in lower case, such as de or pt-pt");
       return [
         language,
         {
-          welcomeMessage: requireWelcome(`${name}: welcome_message`, welcomeMessage),
-          quickReplies: toQuickReplies(`${name}: quick_replies`, quickReplies),
-          words: toWords(name, words),
-          fallback: requireFallback(name, fallback),
+          welcomeMessage,
+          quickReplies: [...quickReplies],
+          words: toWords(language, words),
+          fallback,
         },
       ];
     }),
@@ -197,17 +146,10 @@ function toTexts(values: Readonly<Record<string, BotTexts>>): Display["texts"] {
   return texts;
 }
 
-function toWords(name: string, words: Readonly<Record<string, string>>): Record<string, string> {
-  const isValid = hasOneTo(500);
-  const entries = Object.entries(words);
-  if (
-    entries.length > 100 ||
-    entries.some(([key, value]) => !WORD.test(key) || !isValid(value) || value.includes("\0"))
-  )
-    throw invalidArgument(
-      `${name}: words must have at most 100 names of 1 to 40 letters, with texts of 1 to 500 characters, not only white space`,
-    );
-  return Object.fromEntries(entries);
+function toWords(language: string, words: Readonly<Record<string, string>>): Record<string, string> {
+  if (!Object.keys(words).every((key) => WORD.test(key)))
+    throw invalidArgument(`texts of ${language}: words must have names of 1 to 40 letters`);
+  return { ...words };
 }
 
 function isModelOrDefault(value: string): boolean {

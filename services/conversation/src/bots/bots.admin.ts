@@ -5,14 +5,13 @@ import { DEFAULT_FALLBACK } from "@parley/bot-rules/moderation";
 import type { RpcClient } from "@parley/rpc";
 import type { BotAdminService, BotSchema } from "@parley/rpc/conversation";
 import type { QuotaService } from "@parley/rpc/quota";
-import { adminCallerOf, type Database, invalidArgument, isWorkspaceId, ServiceError } from "@parley/service-kit";
+import { adminCallerOf, type Database, isSlug, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { toBotPatch } from "./bot-changes.ts";
 import { DEFAULT_DISPLAY } from "./bot-display.ts";
 import { type Bot, deleteBot, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
 import { readLogo } from "./logo-image.ts";
 import { insertLogo } from "./logos.store.ts";
 import { botNotFound, requireBotId } from "./require-bot.service.ts";
-import { isSlug } from "./slug.ts";
 
 const MAX_BOTS = 200;
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
@@ -48,7 +47,6 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
 
   return {
     async createBot({ workspaceId, slug, changes }, context) {
-      requireSlug(slug);
       const { display, ...patch } = toBotPatch(changes);
       // Also called for an operator, because it throws workspace_not_found for an unknown workspace.
       const models = await readPermittedModels(workspaceId);
@@ -67,7 +65,6 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
       return { bot: requireStored(await insertBot(database, newBot, { limit: MAX_BOTS })) };
     },
     async duplicateBot({ workspaceId, slug, newSlug, changes }, context) {
-      requireSlug(newSlug);
       const { display, ...patch } = toBotPatch(changes);
       const original = areIdsWellFormed({ workspaceId, slug }) && (await findBot(database, workspaceId, slug));
       if (!original) throw botNotFound();
@@ -124,10 +121,6 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
 function isPermitted(model: string, models: readonly string[]): boolean {
   const [provider] = model.split(":");
   return models.includes(model) || models.includes(`${provider}:*`);
-}
-
-function requireSlug(slug: string): void {
-  if (!isSlug(slug)) throw invalidArgument("slug must have 1 to 64 characters of a-z 0-9 -");
 }
 
 function requireStored(bot: Awaited<ReturnType<typeof insertBot>>): MessageInitShape<typeof BotSchema> {

@@ -54,10 +54,7 @@ test.each<[string, Buffer]>([
   expect(() => readLogo(content)).toThrow(expect.objectContaining({ code: "unsupported_logo" }));
 });
 
-test.each<[string, Buffer]>([
-  ["200 KiB", Buffer.concat([png(64, 64), Buffer.alloc(200 * 1024)])],
-  ["1,024 pixels", png(1_025, 64)],
-])("refuses an image of more than %s", (_, content) => {
+test.each<[string, Buffer]>([["1,024 pixels", png(1_025, 64)]])("refuses an image of more than %s", (_, content) => {
   expect(() => readLogo(content)).toThrow(expect.objectContaining({ code: "logo_too_large" }));
 });
 

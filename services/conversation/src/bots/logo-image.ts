@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import { invalidArgument } from "@parley/service-kit";
 
-const MAX_LOGO_BYTES = 200 * 1024;
 const MAX_LOGO_PIXELS = 1_024;
 
 export type LogoImage = { contentType: string; width: number; height: number };
@@ -18,7 +17,6 @@ const FORMATS: readonly (readonly [contentType: string, readSize: (image: Buffer
 
 /** Recognizes an image by its bytes. Throws invalid_argument unless it is a PNG, JPEG, WebP or GIF within the limits. Does not decode it. */
 export function readLogo(content: Uint8Array): LogoImage {
-  if (content.length > MAX_LOGO_BYTES) throw invalidArgument("content must have at most 200 KiB", "logo_too_large");
   const image = Buffer.from(content);
   for (const [contentType, readSize] of FORMATS) {
     const size = readSize(image);

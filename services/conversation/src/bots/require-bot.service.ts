@@ -1,6 +1,5 @@
-import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
+import { type Database, isSlug, isWorkspaceId, notFound } from "@parley/service-kit";
 import { findBotId } from "./bots.store.ts";
-import { isSlug } from "./slug.ts";
 
 /** Returns the id of a bot. Throws bot_not_found if the workspace has no bot with this slug. */
 export async function requireBotId(

@@ -1,21 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { type EraseVisitorRequest, EraseVisitorResponseSchema, SessionAdminService } from "@parley/rpc/conversation";
-import {
-  type AuditLog,
-  type Database,
-  describeCall,
-  invalidArgument,
-  isLongerThan,
-  isUuid,
-  isWorkspaceId,
-  transaction,
-} from "@parley/service-kit";
+import { type AuditLog, type Database, describeCall, isWorkspaceId, transaction } from "@parley/service-kit";
 import { storeErasure } from "./erasures.store.ts";
 import type { VisitorEraser } from "./erasures.worker.ts";
 
 const METHOD = SessionAdminService.method.eraseVisitor;
-const MAX_VISITOR_ID_CHARACTERS = 1_024;
 
 export type EraseVisitorDeps = {
   database: Database;
@@ -33,9 +23,6 @@ export async function handleEraseVisitor(
 ): Promise<{ sessions: bigint }> {
   const { workspaceId, visitorId, member } = request;
   const requestId = request.requestId || randomUUID();
-  if (!isUuid(requestId)) throw invalidArgument("request_id must be a UUID");
-  if (visitorId === "" || visitorId.includes("\0") || isLongerThan(visitorId, MAX_VISITOR_ID_CHARACTERS))
-    throw invalidArgument(`visitor_id must have 1 to ${MAX_VISITOR_ID_CHARACTERS} characters and no NUL`);
   if (!isWorkspaceId(workspaceId)) return { sessions: 0n };
   const sessions = await transaction(database, async (connection) => {
     const stored = await storeErasure(connection, { workspaceId, requestId, visitorId });

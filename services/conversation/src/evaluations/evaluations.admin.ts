@@ -3,7 +3,6 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { EvaluationAdminService, EvaluationCaseSchema, EvaluationRunSchema } from "@parley/rpc/conversation";
 import { type Database, FairQueue, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
-import { requireQuestion } from "../questions/index.ts";
 import {
   deleteCase,
   type EvaluationCase,
@@ -27,7 +26,7 @@ export function createEvaluationAdmin(
   return {
     async addCase(request) {
       const { workspaceId, document } = request;
-      const question = requireQuestion(request.question);
+      const question = request.question.trim();
       const bot = { workspaceId, botId: await requireBotId(database, request) };
       if (document.includes("\0") || !(await hasDocument(database, bot, document)))
         throw notFound("source_not_found", "the bot has no document of this name");

@@ -1,14 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { ApiKeySchema, KeyAdminService } from "@parley/rpc/conversation";
-import {
-  type Database,
-  invalidArgument,
-  isLongerThan,
-  isWorkspaceId,
-  notFound,
-  ServiceError,
-} from "@parley/service-kit";
+import { type Database, isWorkspaceId, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import { normaliseAllowedDomains } from "./allowed-domain.ts";
 import { type ApiKey, insertKey, listKeys, revokeKey, updateKey } from "./keys.store.ts";
@@ -16,7 +9,6 @@ import { isPublicKey } from "./public-key.ts";
 
 /** The limit of a workspace's keys that are not revoked. Also the limit of the revoked keys that ListKeys returns. */
 const MAX_KEYS = 1_000;
-const MAX_NAME_CHARACTERS = 100;
 
 export function createKeyAdmin(
   database: Database,
@@ -33,7 +25,7 @@ export function createKeyAdmin(
         workspaceId,
         botSlug,
         allowedDomains,
-        name: requireName(request.name),
+        name: request.name.trim(),
       };
       const key = await insertKey(database, newKey, MAX_KEYS);
       if (key === undefined) {
@@ -48,7 +40,7 @@ export function createKeyAdmin(
       return { key: toMessage(key) };
     },
     async updateKey({ publicKey, workspaceId, domains, name: newName }) {
-      const name = newName === undefined ? undefined : requireName(newName);
+      const name = newName?.trim();
       const allowedDomains = domains.length === 0 && name !== undefined ? undefined : normaliseAllowedDomains(domains);
       const couldExist = isPublicKey(keyPrefix, publicKey) && (workspaceId === "" || isWorkspaceId(workspaceId));
       const key = couldExist ? await updateKey(database, publicKey, workspaceId, { allowedDomains, name }) : undefined;
@@ -67,13 +59,6 @@ export function createKeyAdmin(
       return { key: toMessage(key) };
     },
   };
-}
-
-function requireName(text: string): string {
-  const name = text.trim();
-  if (isLongerThan(name, MAX_NAME_CHARACTERS) || name.includes("\0"))
-    throw invalidArgument(`name must have at most ${MAX_NAME_CHARACTERS} characters, and no NUL`);
-  return name;
 }
 
 function toMessage(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {

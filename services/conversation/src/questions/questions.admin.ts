@@ -1,17 +1,15 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { QuestionAdminService } from "@parley/rpc/conversation";
-import { type Database, invalidArgument } from "@parley/service-kit";
+import type { Database } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import { QUESTION_WORDS } from "../knowledge/index.ts";
 import type { OwnerReadPool } from "../sessions/index.ts";
 import { groupQuestions } from "./group-questions.ts";
 import { findNewerDocuments } from "./newer-documents.store.ts";
 import type { QuestionSearch } from "./question-search.service.ts";
-import { requireQuestion } from "./require-question.ts";
 import { readUnanswered } from "./unanswered.store.ts";
 
 const DEFAULT_DAYS = 30;
-const MAX_DAYS = 90;
 const MAX_GROUPS = 50;
 
 export type QuestionAdminDeps = {
@@ -29,7 +27,7 @@ export function createQuestionAdmin({
   return {
     async checkQuestion(request) {
       const { workspaceId } = request;
-      const question = requireQuestion(request.question);
+      const question = request.question.trim();
       const botId = await requireBotId(database, request);
       questionSearch.requireSearchTimeLeft(workspaceId);
       const knowledge = await questionSearch.readKnowledge(workspaceId, botId);
@@ -50,7 +48,6 @@ export function createQuestionAdmin({
     },
     async listUnanswered(request, { signal }) {
       const { workspaceId } = request;
-      if (request.days < 0 || request.days > MAX_DAYS) throw invalidArgument(`days must be from 0 to ${MAX_DAYS}`);
       const botId = await requireBotId(database, request);
       const { languages, chunks } = await questionSearch.readKnowledge(workspaceId, botId);
       const hasKnowledge = chunks > 0;

@@ -1,16 +1,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { RateMessageRequest, RateMessageResponseSchema } from "@parley/rpc/conversation";
-import { type Database, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
 import { rateMessage } from "./messages.store.ts";
-import { requireRating, requireReason } from "./ratings.ts";
 
 export async function handleRateMessage(
   database: Database,
   request: RateMessageRequest,
 ): Promise<MessageInitShape<typeof RateMessageResponseSchema>> {
   const { workspaceId, botId, sessionId, messageId, rating, reason } = request;
-  requireRating(rating);
-  requireReason(rating, reason);
+  if (reason !== "" && rating === "") throw invalidArgument("reason must be empty without a rating");
   const couldExist = isWorkspaceId(workspaceId) && isUuid(botId) && isUuid(sessionId);
   const isRated =
     couldExist &&

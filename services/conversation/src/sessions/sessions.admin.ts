@@ -7,7 +7,6 @@ import { eraseSession } from "./erase-session.store.ts";
 import { handleGetTranscript } from "./get-transcript.rpc.ts";
 import { reviewMessage } from "./messages.store.ts";
 import type { OwnerReadPool } from "./owner-read-pool.ts";
-import { requireReview } from "./ratings.ts";
 import { sessionNotFound } from "./session-not-found.ts";
 
 /** The calls about whole sessions. Connect serves them on the ops port, and gRPC for the edge. */
@@ -36,7 +35,6 @@ export function createSessionAdmin(
       return {};
     },
     async reviewMessage({ workspaceId, sessionId, messageId, review }) {
-      requireReview(review);
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
       const target = { workspaceId, sessionId, messageId: String(messageId), review };
       if (!couldExist || !(await reviewMessage(database, target)))

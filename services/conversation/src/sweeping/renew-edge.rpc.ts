@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { status } from "@parley/rpc";
 import type { RenewEdgeRequest, RenewEdgeResponseSchema } from "@parley/rpc/conversation";
-import { type Database, invalidArgument, isUuid, ServiceError, toRpcError } from "@parley/service-kit";
+import { type Database, ServiceError, toRpcError } from "@parley/service-kit";
 import { withoutNul } from "../text.ts";
 import { renewEdge } from "./edge-leases.store.ts";
 
@@ -15,7 +15,6 @@ export async function handleRenewEdge(
   leaseSeconds: number,
   request: RenewEdgeRequest,
 ): Promise<MessageInitShape<typeof RenewEdgeResponseSchema>> {
-  if (!isUuid(request.edgeId)) throw invalidArgument("edge_id must be a UUID");
   const edge = { ...request, address: withoutNul(request.address), token: withoutNul(request.token) };
   // A tenth of the lease, and less than the edge's deadline of 5 s.
   const waitMs = Math.min(leaseSeconds * 100, 4_000);

@@ -8,7 +8,6 @@ import {
   isWorkspaceId,
   notFound,
   parseDay,
-  parseMonth,
   ServiceError,
 } from "@parley/service-kit";
 import type { TurnCounter } from "../metrics.ts";
@@ -68,9 +67,9 @@ async function readStoredResult(
 function toClosing(request: CloseTurnRequest): Closing {
   const { workspaceId, turnId } = request;
   if (!isWorkspaceId(workspaceId) || !isUuid(turnId)) throw turnNotFound();
-  const outcome = outcomeFromProto(request.outcome);
-  if (outcome === undefined) throw invalidArgument("outcome must be set");
-  const month = parseMonth(request.month);
+  // The rules of the proto require an outcome.
+  const outcome = outcomeFromProto(request.outcome) as Outcome;
+  const month = request.month || undefined;
   if (outcome === "done" && month === undefined) throw invalidArgument("month must be set when outcome is done");
   const { tokensIn, tokensOut, latencyMs, firstTokenMs } = request;
   return {

@@ -1,14 +1,13 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { TurnAdminService, TurnRecordSchema } from "@parley/rpc/conversation";
-import { createPageTokens, cutPage, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { createPageTokens, cutPage, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
 import { readPassages } from "../knowledge/index.ts";
 import { findSession, type OwnerReadPool, sessionNotFound } from "../sessions/index.ts";
 import { compareWeeksOfWorkspaces, listUsageByBot, readStatistics } from "../statistics/index.ts";
 import { findTurnRecord, findTurnRecordById, listTurnRecords, type TurnRecord } from "./turn-record.store.ts";
 
 const DEFAULT_PAGE_SIZE = 30;
-const MAX_PAGE_SIZE = 100;
 const pageTokens = createPageTokens({
   messageId: (text) => /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)),
 });
@@ -37,8 +36,6 @@ export function createTurnAdmin({
         : notFound("turn_not_found", "no such turn");
     },
     async listTurns({ workspaceId, sessionId, pageSize, pageToken }, { signal }) {
-      if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)
-        throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
       const size = pageSize || DEFAULT_PAGE_SIZE;
       const afterMessageId = Number(pageTokens.parse(pageToken)?.messageId ?? 0);
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { UsageAuditAdminService } from "@parley/rpc/conversation";
-import { isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { isWorkspaceId } from "@parley/service-kit";
 import { type RepairDeps, repair } from "../reconciliation/index.ts";
 import { type AuditedQuota, auditUsage } from "./usage-audit.service.ts";
 
@@ -25,8 +25,6 @@ export function createUsageAuditAdmin(deps: UsageAuditAdminDeps): ServiceImpl<ty
     },
     async auditUsage(request, { signal }) {
       const { workspaceId } = request;
-      // Throws if the month is malformed.
-      parseMonth(request.month);
       // No workspace can have this id, so there is nothing to compare.
       if (workspaceId !== "" && !isWorkspaceId(workspaceId))
         return { balanced: true, month: request.month, workspaces: [] };

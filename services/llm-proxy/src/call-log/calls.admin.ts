@@ -1,20 +1,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { CallLogAdminService, CallSchema } from "@parley/rpc/llm";
-import {
-  createPageTokens,
-  cutPage,
-  type Database,
-  invalidArgument,
-  isUuid,
-  isWorkspaceId,
-  parseMonth,
-} from "@parley/service-kit";
+import { createPageTokens, cutPage, type Database, invalidArgument, isUuid, isWorkspaceId } from "@parley/service-kit";
 import { type CallRow, listCalls, listCallsOfMonth } from "./calls.store.ts";
 import { sumCalls } from "./sum-calls.store.ts";
 
 const DEFAULT_PAGE_SIZE = 100;
-const MAX_PAGE_SIZE = 1_000;
 const MAX_SUMMED_WORKSPACES = 1_000;
 const pageTokens = createPageTokens({
   createdAtMicroseconds: (text) => /^\d{16}$/.test(text),
@@ -29,19 +20,14 @@ export function createCallLogAdmin(
   const currentMonth = () => new Date(wallClock()).toISOString().slice(0, 7);
   return {
     async listCalls({ workspaceId, turnId }) {
-      requireWorkspaceId(workspaceId);
-      if (!isUuid(turnId)) throw invalidArgument("turn_id is not a UUID");
       if (!isWorkspaceId(workspaceId)) return { calls: [] };
       return { calls: (await listCalls(database, workspaceId, turnId)).map(toMessage) };
     },
     async listCallsOfMonth({ workspaceId, month, pageSize, pageToken }) {
-      requireWorkspaceId(workspaceId);
-      if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)
-        throw invalidArgument(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
       const size = pageSize || DEFAULT_PAGE_SIZE;
       const before = pageTokens.parse(pageToken);
       if (!isWorkspaceId(workspaceId)) return { calls: [] };
-      const listedMonth = parseMonth(month) ?? currentMonth();
+      const listedMonth = month || currentMonth();
       const rows = await listCallsOfMonth(database, workspaceId, listedMonth, { before, limit: size + 1 });
       const { page, last } = cutPage(rows, size);
       return { calls: page.map(toMessage), nextPageToken: pageTokens.format(last) };
@@ -50,8 +36,8 @@ export function createCallLogAdmin(
       const requestedIds = workspaceId === "" ? [...new Set(workspaceIds)] : [workspaceId];
       if (requestedIds.length > MAX_SUMMED_WORKSPACES)
         throw invalidArgument(`workspace_ids must have at most ${MAX_SUMMED_WORKSPACES} different ids`);
-      requestedIds.forEach(requireWorkspaceId);
-      const summedMonth = parseMonth(month) ?? currentMonth();
+      if (requestedIds.includes("")) throw invalidArgument("workspace_id is missing");
+      const summedMonth = month || currentMonth();
       // Undefined means all workspaces.
       const validIds = requestedIds.length === 0 ? undefined : requestedIds.filter(isWorkspaceId);
       const sums = (await sumCalls(database, summedMonth, validIds)).map((sum) => ({
@@ -65,11 +51,6 @@ export function createCallLogAdmin(
       return { sums, month: summedMonth };
     },
   };
-}
-
-/** Throws if the id is missing. A malformed id is not an error: no workspace has this id, so there are no calls. */
-function requireWorkspaceId(workspaceId: string): void {
-  if (workspaceId === "") throw invalidArgument("workspace_id is missing");
 }
 
 function toMessage(row: CallRow): MessageInitShape<typeof CallSchema> {

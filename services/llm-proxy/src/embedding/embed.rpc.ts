@@ -5,7 +5,6 @@ import { invalidArgument, isWorkspaceId, ServiceError } from "@parley/service-ki
 import { ProviderFailure } from "../providers/index.ts";
 import type { Embedder } from "./embedder.ts";
 
-const MAX_TEXTS = 64;
 const MAX_TEXT_CHARACTERS = 8_000;
 
 /** Embeds a batch of texts. Without texts, returns only the id of the configured model, which is empty if none is configured. */
@@ -15,7 +14,6 @@ export async function handleEmbed(
   { signal }: Pick<CallContext, "signal">,
 ): Promise<MessageInitShape<typeof EmbedResponseSchema>> {
   if (texts.length > 0 && !isWorkspaceId(workspaceId)) throw invalidArgument("workspace_id is not a workspace id");
-  if (texts.length > MAX_TEXTS) throw invalidArgument(`a call must have at most ${MAX_TEXTS} texts`);
   if (texts.some((text) => text.trim() === "" || text.length > MAX_TEXT_CHARACTERS))
     throw invalidArgument(`each text must have 1 to ${MAX_TEXT_CHARACTERS} characters, and not only white space`);
   const { model } = embedder;

@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallContext } from "@parley/rpc";
 import type { GenerateEndSchema, GenerateRequest, GenerateResponseSchema, WaitsSchema } from "@parley/rpc/llm";
 import { GENERATION_STATUSES } from "@parley/rpc/outcomes";
-import { failpoint, invalidArgument, isUuid, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { failpoint } from "@parley/service-kit";
 import type { CallLog } from "../call-log/index.ts";
 import { toCallRow } from "./call-row.ts";
 import { coalesceText } from "./coalesce-text.ts";
@@ -35,7 +35,7 @@ export async function* handleGenerate(
   context: Pick<CallContext, "signal">,
 ): AsyncGenerator<ResponseInit> {
   const request = readRequest(message);
-  const month = parseMonth(message.month) ?? null;
+  const month = message.month || null;
   const createdAt = new Date(deps.wallClock());
   const { sink, read } = coalesceText<GenerationEvent>(() => deps.flushClock.waitForFlush());
   const { result, cancel, getWaits } = deps.generationRunner.start(request, context.signal, sink);
@@ -72,8 +72,6 @@ export async function* handleGenerate(
 }
 
 function readRequest({ workspaceId, turnId, model, prompt }: GenerateRequest): GenerationRequest {
-  if (!isWorkspaceId(workspaceId)) throw invalidArgument("workspace_id is not a workspace id");
-  if (!isUuid(turnId)) throw invalidArgument("turn_id is not a UUID");
   return { workspaceId, turnId, model, prompt: readPrompt(prompt) };
 }
 

@@ -1,7 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Prompt, PromptSchema, type ProviderAdminService, Role } from "@parley/rpc/llm";
-import { invalidArgument } from "@parley/service-kit";
 import type { GenerationRunner } from "../generation/index.ts";
 import type { ProviderCatalog } from "./catalog.service.ts";
 
@@ -33,7 +32,6 @@ export function createProviderAdmin({
       return { providers: providers.sort((one, other) => (one.name < other.name ? -1 : 1)), defaultModel };
     },
     async checkProvider({ model }, { signal }) {
-      if (model === "") throw invalidArgument("model is missing");
       const request = { workspaceId: "", turnId: "", model, prompt: CHECK_PROMPT };
       const result = await generationRunner.start(request, signal, () => undefined).result;
       return {

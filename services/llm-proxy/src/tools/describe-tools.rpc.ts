@@ -1,7 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallContext } from "@parley/rpc";
 import type { DescribeToolsRequest, DescribeToolsResponseSchema } from "@parley/rpc/llm";
-import { invalidArgument, isWorkspaceId } from "@parley/service-kit";
 import type { ToolboxFactory } from "./tools.service.ts";
 
 /** Describes what a bot's tools offer to a model. */
@@ -10,7 +9,6 @@ export async function handleDescribeTools(
   { workspaceId, tools }: DescribeToolsRequest,
   { signal }: Pick<CallContext, "signal">,
 ): Promise<MessageInitShape<typeof DescribeToolsResponseSchema>> {
-  if (!isWorkspaceId(workspaceId)) throw invalidArgument("workspace_id is not a workspace id");
   const described = await toolboxFactory.describeTools(tools, { workspaceId, turnId: "" }, signal);
   return {
     tools: described.map(({ name, functions, omitted, failure }) => ({

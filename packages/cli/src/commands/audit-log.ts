@@ -1,9 +1,13 @@
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { type AuditLogEntry, AuditLogEntrySchema } from "@parley/rpc/access";
-import { AuditLogAdminService as ConversationAuditLog } from "@parley/rpc/conversation";
+import {
+  AuditLogAdminService as ConversationAuditLog,
+  ListAuditLogEntriesRequestSchema,
+} from "@parley/rpc/conversation";
 import { AuditLogAdminService as LlmAuditLog } from "@parley/rpc/llm";
 import { readPages } from "@parley/rpc/pages";
 import { AuditLogAdminService as QuotaAuditLog, WorkspaceAdminService } from "@parley/rpc/quota";
+import { limitsOf } from "@parley/rpc/rules";
 import type { CallAdmin } from "../admin/call.ts";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
@@ -14,7 +18,7 @@ import { parseSince, refuseEmpty, wholeNumberParser } from "./options.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 10_000;
-const MAX_PAGE_SIZE = 500;
+const MAX_PAGE_SIZE = limitsOf(ListAuditLogEntriesRequestSchema.field.pageSize).max;
 
 type Page = { pageSize: number; pageToken: string };
 type ListPage = (page: Page) => Promise<{ entries: AuditLogEntry[]; nextPageToken: string }>;

@@ -1,3 +1,5 @@
+import { BotChangesSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { SelectField, TextArea, TextField } from "../components/field.tsx";
 import { isolate } from "../i18n/language.ts";
 import { t } from "../i18n/t.tsx";
@@ -16,11 +18,17 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
         label={LABELS.systemPrompt}
         hint={t("What the bot should do, how it should sound, and what it must not do.")}
         rows={6}
-        maxLength={16_000}
+        maxLength={limitsOf(BotChangesSchema.field.systemPrompt).max}
         {...textProps("systemPrompt")}
       />
       <ModelField models={models} value={draft.model} onChange={(model) => change("model", model)} />
-      <TextArea label={LABELS.fallback} rows={2} required maxLength={2_000} {...textProps("fallback")} />
+      <TextArea
+        label={LABELS.fallback}
+        rows={2}
+        required
+        maxLength={limitsOf(BotChangesSchema.field.fallback).max}
+        {...textProps("fallback")}
+      />
       <SelectField
         label={LABELS.timeZone}
         hint={t("Where your business is. The bot reads “today” and “now” in this time zone.")}

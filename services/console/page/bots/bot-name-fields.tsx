@@ -1,3 +1,5 @@
+import { BotChangesSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useState } from "react";
 import { TextField } from "../components/field.tsx";
 import { t } from "../i18n/t.tsx";
@@ -16,7 +18,7 @@ export function useBotNames(initialName = "", initialSlug = "") {
         label={t("Name")}
         hint={t("Visitors see it at the top of the chat.")}
         required
-        maxLength={200}
+        maxLength={limitsOf(BotChangesSchema.field.name).max}
         value={name}
         onChange={({ target }) => setName(target.value)}
       />

@@ -1,3 +1,5 @@
+import { BotTextsSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { WIDGET_LANGUAGES } from "@parley/widget/languages";
 import { useEffect, useRef, useState } from "react";
 import { SelectField, TextArea } from "../components/field.tsx";
@@ -53,7 +55,7 @@ export function Languages({ values, onChange }: LanguagesProps) {
             <LanguageText
               label={LABELS.welcomeMessage}
               language={language}
-              maxLength={2_000}
+              maxLength={limitsOf(BotTextsSchema.field.welcomeMessage).max}
               value={texts.welcomeMessage}
               onChange={(welcomeMessage) => change({ welcomeMessage })}
             />
@@ -67,7 +69,7 @@ export function Languages({ values, onChange }: LanguagesProps) {
             <LanguageText
               label={LABELS.fallback}
               language={language}
-              maxLength={2_000}
+              maxLength={limitsOf(BotTextsSchema.field.fallback).max}
               value={texts.fallback}
               onChange={(fallback) => change({ fallback })}
             />

@@ -1,3 +1,5 @@
+import { UploadLogoRequestSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useMutation } from "@tanstack/react-query";
 import { useRef } from "react";
 import { errorText } from "../api/error-text.ts";
@@ -9,7 +11,7 @@ import { Icon } from "../components/icon.tsx";
 import { t } from "../i18n/t.tsx";
 import { LABELS } from "./bot-settings.ts";
 
-const MAX_BYTES = 200 * 1024;
+const MAX_BYTES = limitsOf(UploadLogoRequestSchema.field.content).max;
 
 type LogoFieldProps = { botSlug: string; value: string; onChange: (url: string) => void };
 

@@ -1,3 +1,5 @@
+import { AddCaseRequestSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { evaluations } from "../api/clients.ts";
@@ -45,7 +47,7 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
         <TextField
           label={t("Question")}
           required
-          maxLength={500}
+          maxLength={limitsOf(AddCaseRequestSchema.field.question).max}
           pattern=".*\S.*"
           formatError={t("Write a question.")}
           value={question}

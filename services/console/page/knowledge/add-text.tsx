@@ -1,3 +1,5 @@
+import { AddSourceRequestSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useEffect, useState } from "react";
 import { errorText } from "../api/error-text.ts";
@@ -10,7 +12,7 @@ import { Icon } from "../components/icon.tsx";
 import { useFormReset } from "../components/use-form-reset.ts";
 import { t } from "../i18n/t.tsx";
 
-const MAX_TITLE_CHARACTERS = 200;
+const MAX_TITLE_CHARACTERS = limitsOf(AddSourceRequestSchema.field.name).max;
 
 type AddTextProps = {
   botSlug: string;

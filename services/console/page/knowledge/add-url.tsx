@@ -1,3 +1,5 @@
+import { AddSourceRequestSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { knowledge } from "../api/clients.ts";
@@ -37,7 +39,7 @@ export function AddUrl({ botSlug }: { botSlug: string }) {
           type="url"
           formatError={t("Write the whole address, such as https://example.com/delivery.")}
           required
-          maxLength={2_000}
+          maxLength={limitsOf(AddSourceRequestSchema.field.url).max}
           placeholder="https://"
           value={url}
           onChange={({ target }) => setUrl(target.value)}

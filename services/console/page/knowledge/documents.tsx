@@ -1,4 +1,10 @@
-import { KnowledgeAdminService, type KnowledgeUsage, type Source } from "@parley/rpc/conversation";
+import {
+  KnowledgeAdminService,
+  type KnowledgeUsage,
+  ListSourcesRequestSchema,
+  type Source,
+} from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { useMayCall, useSession } from "../api/session.ts";
@@ -41,7 +47,7 @@ export function Documents({ botSlug, mayAdd }: { botSlug: string; mayAdd: boolea
         <TextField
           label={t("Search by name")}
           type="search"
-          maxLength={200}
+          maxLength={limitsOf(ListSourcesRequestSchema.field.query).max}
           value={typed}
           onChange={({ target }) => search(target.value)}
         />

@@ -1,3 +1,5 @@
+import { RenameSourceRequestSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -60,7 +62,7 @@ function RenameForm({ botSlug, name, onClose }: { botSlug: string; name: string;
       <TextField
         label={t("Name")}
         required
-        maxLength={200}
+        maxLength={limitsOf(RenameSourceRequestSchema.field.newName).max}
         pattern=".*\S.*"
         value={newName}
         onChange={({ target }) => setNewName(target.value)}

@@ -1,9 +1,11 @@
 import {
   type CheckedPassage,
+  CheckQuestionRequestSchema,
   type CheckQuestionResponse,
   EvaluationAdminService,
   KnowledgeAdminService,
 } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type SubmitEvent, useEffect, useRef, useState } from "react";
@@ -58,7 +60,7 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
         <TextField
           label={t("Question")}
           required
-          maxLength={500}
+          maxLength={limitsOf(CheckQuestionRequestSchema.field.question).max}
           pattern=".*\S.*"
           formatError={t("Write a question.")}
           placeholder={t("As a visitor would ask")}

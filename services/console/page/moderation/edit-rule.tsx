@@ -1,4 +1,6 @@
 import type { Pattern } from "@parley/rpc/conversation";
+import { PatternChangesSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { moderation } from "../api/clients.ts";
@@ -76,7 +78,7 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
               { pattern: "order \\d{5}" },
             )}
             required
-            maxLength={1_000}
+            maxLength={limitsOf(PatternChangesSchema.field.pattern).max}
             spellCheck={false}
             value={pattern}
             onChange={({ target }) => setPattern(target.value)}
@@ -98,7 +100,7 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
           label={t("Text in place of the answer")}
           hint={t("If empty, visitors see the text that the bot's settings have for blocked answers.")}
           rows={2}
-          maxLength={2_000}
+          maxLength={limitsOf(PatternChangesSchema.field.fallback).max}
           value={fallback}
           onChange={({ target }) => setFallback(target.value)}
         />

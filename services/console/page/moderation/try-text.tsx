@@ -1,4 +1,6 @@
 import type { PatternMatch } from "@parley/rpc/conversation";
+import { CheckTextRequestSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { moderation } from "../api/clients.ts";
@@ -47,7 +49,7 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
             : t("Shows below which rules block it. Nothing is stored or sent to anybody.")
         }
         rows={2}
-        maxLength={4_000}
+        maxLength={limitsOf(CheckTextRequestSchema.field.text).max}
         value={text}
         onChange={({ target }) => setText(target.value)}
       />

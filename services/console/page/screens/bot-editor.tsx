@@ -1,4 +1,5 @@
-import { type Bot, BotAdminService } from "@parley/rpc/conversation";
+import { type Bot, BotAdminService, BotChangesSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useBlocker } from "@tanstack/react-router";
 import { type SubmitEvent, useEffect, useState } from "react";
@@ -156,12 +157,17 @@ function Editor({ bot, stored, models }: EditorProps) {
       <form className="form" onSubmit={submit}>
         <section className="panel" aria-labelledby="identity">
           <h2 id="identity">{t("What visitors read")}</h2>
-          <TextField label={LABELS.name} required maxLength={200} {...textProps("name")} />
+          <TextField
+            label={LABELS.name}
+            required
+            maxLength={limitsOf(BotChangesSchema.field.name).max}
+            {...textProps("name")}
+          />
           <TextArea
             label={LABELS.welcomeMessage}
             hint={t("Shown when the chat opens. Bold and italics work: **bold**, *italics*.")}
             rows={3}
-            maxLength={2_000}
+            maxLength={limitsOf(BotChangesSchema.field.welcomeMessage).max}
             {...textProps("welcomeMessage")}
           />
           <QuickReplies values={draft.quickReplies} onChange={(values) => change("quickReplies", values)} />

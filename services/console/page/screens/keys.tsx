@@ -1,4 +1,5 @@
-import { type ApiKey, KeyAdminService } from "@parley/rpc/conversation";
+import { type ApiKey, CreateKeyRequestSchema, KeyAdminService } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { keys as keysClient } from "../api/clients.ts";
@@ -265,7 +266,7 @@ function NameField({ value, onChange }: { value: string; onChange: (value: strin
     <TextField
       label={t("Name of the key")}
       hint={t("To tell keys apart in lists and in the audit log. Visitors do not see it.")}
-      maxLength={100}
+      maxLength={limitsOf(CreateKeyRequestSchema.field.name).max}
       value={value}
       onChange={({ target }) => onChange(target.value)}
     />

@@ -63,7 +63,7 @@ export async function measureScreens(
     page.on("pageerror", (error) => problems.push(error.message));
     await page.goto(running.url);
     await page.getByRole("link", { name: "Sign in" }).click();
-    await page.getByRole("heading", { level: 1, name: "Bots" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     page.on("response", (response) => {
       if (response.status() >= 400) problems.push(`status ${response.status()} of ${response.url()}`);
     });

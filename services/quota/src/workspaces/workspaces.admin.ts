@@ -43,9 +43,8 @@ export function createWorkspaceAdmin(
       return { plans: await listPlans(database) };
     },
     async setKnowledgeLimits({ plan, knowledgeDocuments: documents, knowledgeCharacters: characters }) {
-      const changed = await updateKnowledgeLimits(database, plan, { documents, characters });
-      if (changed === undefined) await requirePlan(plan);
-      return { plan: changed };
+      await requirePlan(plan);
+      return { plan: await updateKnowledgeLimits(database, plan, { documents, characters }) };
     },
     async setRetention({ workspaceId, retentionDays }) {
       await requireWorkspace(database, workspaceId);

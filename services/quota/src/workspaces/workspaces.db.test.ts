@@ -74,6 +74,6 @@ test("operators list the plans and change how much knowledge a plan permits", as
   expect(await admin.createWorkspace(create(CreateWorkspaceRequestSchema, workspace), context)).toMatchObject({
     workspace: { maxKnowledgeDocuments: 7, maxKnowledgeCharacters: 0 },
   });
-  await expect(set({ plan: "gold" })).rejects.toThrow("plan must be one of");
+  for (const plan of ["gold", "", "a\0b"]) await expect(set({ plan })).rejects.toThrow("plan must be one of");
   await set({ knowledgeDocuments: 500, knowledgeCharacters: 10_000_000 });
 });

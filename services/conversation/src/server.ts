@@ -1,5 +1,6 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
+import { RpcError, status } from "@parley/rpc";
 import { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
 import { LlmService } from "@parley/rpc/llm";
 import type { Outcome } from "@parley/rpc/outcomes";
@@ -201,7 +202,12 @@ export async function start(
     }),
     guard,
   );
-  grpc.serve(SessionAdminService, sessionHandlers, guard);
+  // The edge calls neither of these methods. Only the ops port records them in the audit log.
+  const unimplemented = () => {
+    throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "only the ops port serves this method");
+  };
+  const edgeHandlers = { ...sessionHandlers, eraseSession: unimplemented, reviewMessage: unimplemented };
+  grpc.serve(SessionAdminService, edgeHandlers, guard);
   await grpc.listen();
   isServing = true;
   settler.start();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { type EraseVisitorRequest, EraseVisitorResponseSchema, SessionAdminService } from "@parley/rpc/conversation";
-import { type AuditLog, type Database, describeCall, isWorkspaceId, transaction } from "@parley/service-kit";
+import { type AuditLog, type Database, describeCall, ServiceError, transaction } from "@parley/service-kit";
 import { storeErasure } from "./erasures.store.ts";
 import type { VisitorEraser } from "./erasures.worker.ts";
 
@@ -15,7 +15,7 @@ export type EraseVisitorDeps = {
 
 /**
  * Stores a request to erase a visitor, adds an entry to the audit log in the same transaction, and starts the erasure. Idempotent by request_id.
- * Returns how many sessions of the visitor are not erased yet.
+ * Returns how many sessions of the visitor are not erased yet. Throws request_id_reused if the request_id belongs to another visitor's erasure.
  */
 export async function handleEraseVisitor(
   { database, auditLog, visitorEraser }: EraseVisitorDeps,
@@ -23,9 +23,14 @@ export async function handleEraseVisitor(
 ): Promise<{ sessions: bigint }> {
   const { workspaceId, visitorId, member } = request;
   const requestId = request.requestId || randomUUID();
-  if (!isWorkspaceId(workspaceId)) return { sessions: 0n };
   const sessions = await transaction(database, async (connection) => {
     const stored = await storeErasure(connection, { workspaceId, requestId, visitorId });
+    if (stored.isReused)
+      throw new ServiceError(
+        "already_exists",
+        "request_id_reused",
+        "this request_id belongs to another visitor's erasure",
+      );
     const entry = describeCall(METHOD, member || undefined, request, create(EraseVisitorResponseSchema));
     if (stored.isNew) await auditLog.recordIn(connection, entry);
     return stored.sessions;

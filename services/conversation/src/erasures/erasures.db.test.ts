@@ -172,21 +172,45 @@ test("a request is completed even if more than one page of other requests is sti
   expect(await countRequests(bot.workspaceId)).toBe(0);
 }, 60_000);
 
-test.each<[string, string, string]>([
+test.each<[string, string, string, string?]>([
   ["visitor_id", "", randomUUID()],
   ["visitor_id", "a\0b", randomUUID()],
   ["visitor_id", "x".repeat(1_025), randomUUID()],
   ["request_id", "v", "1"],
-])("EraseVisitor refuses an invalid %s", async (field, visitorId, requestId) => {
-  expect(await rpcFailure(erase("ws_1", visitorId, requestId))).toMatchObject({
+  ["workspace_id", "v", randomUUID(), ""],
+  ["workspace_id", "v", randomUUID(), "no such workspace"],
+])("EraseVisitor refuses an invalid %s", async (field, visitorId, requestId, workspaceId = "ws_1") => {
+  expect(await rpcFailure(erase(workspaceId, visitorId, requestId))).toMatchObject({
     code: "invalid_argument",
     message: expect.stringContaining(field),
   });
 });
 
 test("EraseVisitor finds no sessions in an unknown workspace", async () => {
-  expect(await erase("no such workspace", "v")).toMatchObject({ sessions: 0n });
   expect(await erase(`ws_${randomUUID()}`, "v")).toMatchObject({ sessions: 0n });
+});
+
+test("EraseVisitor refuses a request id that belongs to another visitor's erasure, and stores nothing", async () => {
+  const { workspaceId } = await createBot(system.database);
+  const requestId = randomUUID();
+  await erase(workspaceId, "v", requestId);
+  expect(await rpcFailure(erase(workspaceId, "w", requestId))).toMatchObject({ code: "request_id_reused" });
+  await erase(workspaceId, "v", requestId);
+  const { rows } = await system.admin.query(
+    `SELECT (SELECT count(*)::integer FROM conversation.audit_log WHERE workspace_id = $1) AS entries, visitor_id AS visitor
+     FROM conversation.erasures WHERE workspace_id = $1`,
+    [workspaceId],
+  );
+  expect(rows).toEqual([{ entries: 1, visitor: "v" }]);
+});
+
+test("gRPC does not serve the changes that only the ops port records in the audit log", async () => {
+  const { workspaceId } = await createBot(system.database);
+  const target = { workspaceId, sessionId: randomUUID() };
+  const options = { timeoutMs: 5_000 };
+  expect(await rpcFailure(system.sessions.eraseSession(target, options))).toMatchObject({ code: "unimplemented" });
+  const review = { ...target, messageId: 1n, review: "good" };
+  expect(await rpcFailure(system.sessions.reviewMessage(review, options))).toMatchObject({ code: "unimplemented" });
 });
 
 test("EraseVisitor records a member's request once in the audit log, in the transaction that stores the request", async () => {

@@ -28,13 +28,19 @@ const STORE = `
     ON CONFLICT (workspace_id, request_id) DO NOTHING
     RETURNING request_id
   )
-  SELECT sessions, EXISTS (SELECT FROM stored) AS "isNew" FROM visitor`;
+  SELECT sessions, EXISTS (SELECT FROM stored) AS "isNew",
+         EXISTS (
+           SELECT FROM conversation.erasures WHERE workspace_id = $1 AND request_id = $2::uuid AND visitor_id <> $3
+         ) AS "isReused"
+  FROM visitor`;
 
 export type StoredErasure = {
   /** The number of the visitor's sessions that are not erased. */
   sessions: number;
   /** False if the request was stored before. */
   isNew: boolean;
+  /** Whether the request id belongs to the erasure of another visitor. */
+  isReused: boolean;
 };
 
 export async function storeErasure(
@@ -42,7 +48,7 @@ export async function storeErasure(
   { workspaceId, requestId, visitorId }: Pick<Erasure, "workspaceId" | "requestId" | "visitorId">,
 ): Promise<StoredErasure> {
   const { rows } = await database.query<StoredErasure>(STORE, [workspaceId, requestId, visitorId]);
-  return rows[0] ?? { sessions: 0, isNew: false };
+  return rows[0] ?? { sessions: 0, isNew: false, isReused: false };
 }
 
 /** Returns the next requests after `after`, ordered by workspace and id. If `after` is undefined, returns the first ones. */

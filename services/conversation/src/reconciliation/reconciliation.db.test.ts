@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { UsageAuditAdminService } from "@parley/rpc/conversation";
 import { ReservationState } from "@parley/rpc/quota";
 import { expect, test } from "vitest";
 import { claimLease, finishTask } from "../leases/leases.store.ts";
-import { useTestSystem } from "../testing/system.ts";
+import { adminFailure, useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { createCallLogComparison } from "./call-log.service.ts";
 import type { ReconcileQuotaClient } from "./reconcile.service.ts";
@@ -60,6 +61,14 @@ test("a repair fills the call log, and `checked` includes a turn once although s
   expect(nextTokens).toEqual(["done", "counted", "unpaid", "call_log", ""]);
   expect(filled).toEqual([turn.turnId]);
   expect(checkedPerStep).toEqual([0, 1, 0, 0, 0]);
+});
+
+test("Repair refuses a malformed workspace id", async () => {
+  const client = system.createAdminClient(UsageAuditAdminService);
+  expect(await adminFailure(client.repair({ workspaceId: "a\0b" }))).toMatchObject({
+    parleyCode: "invalid_argument",
+    message: expect.stringContaining("workspace_id"),
+  });
 });
 
 test("until the first successful comparison, the lag of the call log is the age of the oldest done turn", async () => {

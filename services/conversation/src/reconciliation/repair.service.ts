@@ -1,4 +1,4 @@
-import { invalidArgument, isWorkspaceId } from "@parley/service-kit";
+import { invalidArgument } from "@parley/service-kit";
 import {
   type Comparison,
   compareCountedTurns,
@@ -50,8 +50,6 @@ export async function repair(
   const index = STEPS.findIndex((step) => step.name === name);
   const step = STEPS[index];
   if (step === undefined) throw invalidArgument("token must be the next_token of the previous response");
-  // No workspace can have this id, so there is nothing to compare.
-  if (workspaceId !== "" && !isWorkspaceId(workspaceId)) return { repairs: [], checked: 0, nextToken: "" };
   const compare = step.compare(deps);
   const window = { workspaceId, since: compare === compareHolds ? "" : since, minAgeSeconds };
   const repairs: Repair[] = [];

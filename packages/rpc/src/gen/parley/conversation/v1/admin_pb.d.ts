@@ -5518,7 +5518,10 @@ export declare const SessionAdminService: GenService<{
    * deleted ones included, and adds an entry to the audit log in the same transaction. A background task erases the sessions
    * and then deletes the request. Idempotent by (workspace_id, request_id).
    *
-   * Errors: INVALID_ARGUMENT (invalid_argument) when request_id is not a UUID or visitor_id is empty, too long or has NUL.
+   * Errors:
+   * - ALREADY_EXISTS (request_id_reused): the request_id belongs to the erasure of another visitor, which is not complete yet.
+   * - INVALID_ARGUMENT (invalid_argument): workspace_id is malformed, request_id is not a UUID, or visitor_id is empty, too
+   *   long or has NUL.
    * Deadline of the edge: 10 s.
    *
    * @generated from rpc parley.conversation.v1.SessionAdminService.EraseVisitor

@@ -38,7 +38,7 @@ const NOT_FOUND = [
   "Do you sell bicycles?",
   "Can I pay by card?",
   "Who is the owner?",
-  "Is dog food vegan?",
+  "Is there a playground?",
 ];
 const RATED_DOWN = ["Is the parking free?", "When does the bakery close?", "Do you deliver within ten kilometres?"];
 

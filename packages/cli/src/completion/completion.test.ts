@@ -87,7 +87,7 @@ function complete(shell: Shell, ...line: string[]): string[] {
 
 describe.each(SHELLS.map((shell) => ({ shell })))("in $shell", ({ shell }) => {
   test.skipIf(!isInstalled(shell))("completes commands, options and the values of options and arguments", () => {
-    expect(complete(shell, "us")).toEqual(["usage"]);
+    expect(complete(shell, "mod")).toEqual(["moderation"]);
     expect(complete(shell, "usage", "--so")).toEqual(["--sort"]);
     expect(complete(shell, "usage", "adjust", "--re").sort()).toEqual(["--reason", "--request-id"]);
     expect(complete(shell, "usage", "--all", "--sort", "").sort()).toEqual(["cost", "growth", "id", "used"]);

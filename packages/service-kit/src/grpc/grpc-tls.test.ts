@@ -7,6 +7,7 @@ import { connect } from "node:tls";
 import { promisify } from "node:util";
 import { Server, type ServerCredentials } from "@grpc/grpc-js";
 import type { ServiceImplementation } from "@parley/rpc";
+import { NIL_UUID } from "@parley/rpc/formats";
 import { QuotaService } from "@parley/rpc/quota";
 import { freePort } from "@parley/test-support";
 import type { GenerateResult } from "selfsigned";
@@ -45,7 +46,7 @@ async function startServer(tlsDir: string | undefined): Promise<(clientDir: stri
       QuotaService,
       { target: `localhost:${port}`, internalTokens: fixedTokens("token"), tlsDir: clientDir },
       lifecycle,
-    ).reserve({ workspaceId: "ws_1" }, { timeoutMs: 10_000 });
+    ).reserve({ workspaceId: "ws_1", turnId: NIL_UUID }, { timeoutMs: 10_000 });
 }
 
 describe("gRPC with mutual TLS", () => {

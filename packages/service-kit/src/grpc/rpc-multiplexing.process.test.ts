@@ -5,6 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import { Metadata, Server, type ServerDuplexStream } from "@grpc/grpc-js";
 import { type CallContext, RpcError, status, toServiceDefinition } from "@parley/rpc";
 import { CallsService } from "@parley/rpc/calls";
+import { NIL_UUID } from "@parley/rpc/formats";
 import {
   ListMonthTurnsRequestSchema,
   QuotaService,
@@ -29,12 +30,14 @@ describe("multiplexing", () => {
     }
     const port = await peers().startServer({ reserve: echo, listMonthTurns: produceUntilAborted });
     const client = await peers().connect(port, { multiplexesStreams: false });
-    const readers = numbers(5).map(() => iterate(client.listMonthTurns({}, { timeoutMs: 30_000 })));
+    const readers = numbers(5).map(() => iterate(client.listMonthTurns({ month: "2026-11" }, { timeoutMs: 30_000 })));
     for (const reader of readers) await reader.next();
     // Waits until the handlers produce no more, because every window and buffer is full.
     for (let before = -1; before < produced; await sleep(200)) before = produced;
     for (const n of numbers(50))
-      await expect(client.reserve({ workspaceId: String(n) }, { timeoutMs: 2_000 })).resolves.toMatchObject({
+      await expect(
+        client.reserve({ workspaceId: String(n), turnId: NIL_UUID }, { timeoutMs: 2_000 }),
+      ).resolves.toMatchObject({
         used: n,
       });
     for (const reader of readers) await reader.return?.();
@@ -121,7 +124,7 @@ describe("multiplexing", () => {
   test("a client keeps no reference to the request while it reads the responses", async () => {
     const { list } = await peers().startClient(isMultiplexed, echo, countForever);
     const start = () => {
-      const request = create(ListMonthTurnsRequestSchema, { workspaceId: "1" });
+      const request = create(ListMonthTurnsRequestSchema, { workspaceId: "1", month: "2026-11" });
       return { reference: new WeakRef(request), responses: iterate(list(request)) };
     };
     const { reference, responses } = start();
@@ -159,7 +162,9 @@ describe("multiplexing", () => {
   test("a peer of a version without multiplexing gets plain calls", async () => {
     const client = await peers().connect(await listen(startPlainServer()));
     for (const n of numbers(20))
-      await expect(client.reserve({ workspaceId: String(n) }, OPTIONS)).resolves.toMatchObject({ used: n });
+      await expect(client.reserve({ workspaceId: String(n), turnId: NIL_UUID }, OPTIONS)).resolves.toMatchObject({
+        used: n,
+      });
   });
 
   test("a peer that sends malformed frames gets plain calls", async () => {
@@ -184,7 +189,9 @@ describe("multiplexing", () => {
     const client = await peers().connect(await listen(server));
     await expect
       .poll(async () => {
-        await expect(client.reserve({ workspaceId: "7" }, OPTIONS)).resolves.toMatchObject({ used: 7 });
+        await expect(client.reserve({ workspaceId: "7", turnId: NIL_UUID }, OPTIONS)).resolves.toMatchObject({
+          used: 7,
+        });
         return malformed;
       })
       .toBeGreaterThan(0);

@@ -1,4 +1,5 @@
 import type { ServiceImplementation } from "@parley/rpc";
+import { NIL_UUID } from "@parley/rpc/formats";
 import { QuotaService } from "@parley/rpc/quota";
 import { freePort } from "@parley/test-support";
 import { describe, expect, it } from "vitest";
@@ -24,7 +25,7 @@ async function startServer(tokens: Tokens, serverLog = log) {
   return (internalTokens: Tokens, isMultiplexed: boolean) => {
     const options = { target: `127.0.0.1:${port}`, internalTokens, isMultiplexed };
     const client = connectPeer(QuotaService, options, files.lifecycle);
-    return () => client.reserve({ workspaceId: "ws_1" }, { timeoutMs: 5_000 });
+    return () => client.reserve({ workspaceId: "ws_1", turnId: NIL_UUID }, { timeoutMs: 5_000 });
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ConnectRouter } from "@connectrpc/connect";
+import { NIL_UUID } from "@parley/rpc/formats";
 import { QuotaService } from "@parley/rpc/quota";
 import { freePort } from "@parley/test-support";
 import { expect, it } from "vitest";
@@ -22,7 +23,7 @@ it("the admin services accept every token in the token file", async () => {
   const statusWith = async (token: string) => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const url = `http://127.0.0.1:${port}/${QuotaService.typeName}/Reserve`;
-    return (await fetch(url, { method: "POST", headers, body: "{}" })).status;
+    return (await fetch(url, { method: "POST", headers, body: JSON.stringify({ turnId: NIL_UUID }) })).status;
   };
   expect([await statusWith("old"), await statusWith("new"), await statusWith("other")]).toEqual([200, 200, 401]);
 });

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallContext, Interceptor, ServiceImplementation } from "@parley/rpc";
+import { NIL_UUID } from "@parley/rpc/formats";
 import { type ListMonthTurnsRequest, QuotaService, type ReserveRequest } from "@parley/rpc/quota";
 import { freePort, startTcpProxy, type TcpProxy } from "@parley/test-support";
 import { afterEach, beforeEach, expect } from "vitest";
@@ -68,15 +69,18 @@ export class TestPeers {
     await expect
       .poll(async () => {
         this.receivedCalls = [];
-        for (const _ of [1, 2]) await client.reserve({ workspaceId: "0" }, OPTIONS);
+        for (const _ of [1, 2]) await client.reserve({ workspaceId: "0", turnId: NIL_UUID }, OPTIONS);
         return this.countStreams();
       })
       .toBe(isMultiplexed ? 1 : 2);
     this.receivedCalls = [];
     return {
-      reserve: (workspaceId: string, options = OPTIONS) => client.reserve({ workspaceId }, options),
+      reserve: (workspaceId: string, options = OPTIONS) => client.reserve({ workspaceId, turnId: NIL_UUID }, options),
       list: (request: string | ListMonthTurnsRequest, options = OPTIONS) =>
-        client.listMonthTurns(typeof request === "string" ? { workspaceId: request } : request, options),
+        client.listMonthTurns(
+          typeof request === "string" ? { workspaceId: request, month: "2026-11" } : request,
+          options,
+        ),
       settle: (options = OPTIONS) => client.settle({ settlements: [] }, options),
     };
   }

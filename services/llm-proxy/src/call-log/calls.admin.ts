@@ -20,10 +20,12 @@ export function createCallLogAdmin(
   const currentMonth = () => new Date(wallClock()).toISOString().slice(0, 7);
   return {
     async listCalls({ workspaceId, turnId }) {
+      requireWorkspaceId(workspaceId);
       if (!isWorkspaceId(workspaceId)) return { calls: [] };
       return { calls: (await listCalls(database, workspaceId, turnId)).map(toMessage) };
     },
     async listCallsOfMonth({ workspaceId, month, pageSize, pageToken }) {
+      requireWorkspaceId(workspaceId);
       const size = pageSize || DEFAULT_PAGE_SIZE;
       const before = pageTokens.parse(pageToken);
       if (!isWorkspaceId(workspaceId)) return { calls: [] };
@@ -36,7 +38,7 @@ export function createCallLogAdmin(
       const requestedIds = workspaceId === "" ? [...new Set(workspaceIds)] : [workspaceId];
       if (requestedIds.length > MAX_SUMMED_WORKSPACES)
         throw invalidArgument(`workspace_ids must have at most ${MAX_SUMMED_WORKSPACES} different ids`);
-      if (requestedIds.includes("")) throw invalidArgument("workspace_id is missing");
+      requestedIds.forEach(requireWorkspaceId);
       const summedMonth = month || currentMonth();
       // Undefined means all workspaces.
       const validIds = requestedIds.length === 0 ? undefined : requestedIds.filter(isWorkspaceId);
@@ -51,6 +53,11 @@ export function createCallLogAdmin(
       return { sums, month: summedMonth };
     },
   };
+}
+
+/** Throws if the id is missing. A malformed id is not an error: no workspace has this id, so there are no calls. */
+function requireWorkspaceId(workspaceId: string): void {
+  if (workspaceId === "") throw invalidArgument("workspace_id is missing");
 }
 
 function toMessage(row: CallRow): MessageInitShape<typeof CallSchema> {

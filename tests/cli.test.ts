@@ -337,7 +337,7 @@ describe("parley knowledge", () => {
     });
     const { stdout } = await run("knowledge", "unanswered", "--days", "1", ...botArgs());
     expect(stdout).toMatch(
-      /^COUNT +NO PASSAGE +DECLINED +RATED DOWN +LAST +SESSION +QUESTION\n +2 +2 +\d +0 .* shipping to norway\n$/,
+      /^COUNT +NO PASSAGE +DECLINED +RATED DOWN +LAST +SESSION +ANSWERED BY +QUESTION\n +2 +2 +\d +0 .* shipping to norway\n$/,
     );
   });
 

@@ -18,9 +18,11 @@ export type SynonymLists = {
 
 type Source = { GROUPS: string; KINDS: string };
 
+const GERMAN = parseLists(de);
+
 /** By ISO 639-1 code of the language. */
 export const SYNONYM_LISTS: Readonly<Record<string, SynonymLists>> = {
-  de: parseLists(de),
+  de: GERMAN,
   en: parseLists(en),
   es: parseLists(es),
   fr: parseLists(fr),
@@ -70,6 +72,14 @@ function relate(name: string, others: readonly string[]): void {
   NAMES.set(first, [...(NAMES.get(first) ?? []), { keys, related }]);
 }
 
+/** The keys of the German names of one word. Only German compounds are split: the English "database" is no "data" and "base". */
+const GERMAN_KEYS = new Set(
+  [...GERMAN.groups, ...GERMAN.kinds.flatMap(({ names, things }) => [names, things])]
+    .flat()
+    .map(toKeys)
+    .flatMap((keys) => (keys.length === 1 ? keys : [])),
+);
+
 /** Returns the words of a text without their endings. */
 function toKeys(text: string): string[] {
   return toWords(text).map(removeEnding);
@@ -88,15 +98,15 @@ function removeEnding(word: string): string {
   );
 }
 
-/** Returns the words of names that mean about the same as a name in a text, or a kind of it, in any language. Also of the parts of a compound. */
+/** Returns the words of names that mean about the same as a name in a text, or a kind of it, in any language. Also of the parts of a German compound. */
 export function listSynonyms(text: string): string[] {
-  const parts = toWords(text).flatMap((word) => (isName(word) ? [] : splitCompound(word, isName)));
+  const parts = toWords(text).flatMap((word) => (isGermanName(word) ? [] : splitCompound(word, isGermanName)));
   const keys = toKeys(text);
   return listRelated(keys).concat(parts, listRelated(toKeys(parts.join(" "))));
 }
 
-function isName(word: string): boolean {
-  return NAMES.get(removeEnding(word))?.some(({ keys }) => keys.length === 1) ?? false;
+function isGermanName(word: string): boolean {
+  return GERMAN_KEYS.has(removeEnding(word));
 }
 
 function listRelated(keys: readonly string[]): string[] {

@@ -354,7 +354,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.tabTo("Close the message");
     await page.tab.keyboard.press("Enter");
     await eventually(() => page.announcement.count()).toBe(0);
-    await page.heading("Bots").waitFor();
+    await page.heading("Overview").waitFor();
   });
 
   it("stays on the page when a file is dropped outside the drop zone", async () => {

@@ -28,11 +28,7 @@ const STORE = `
     ON CONFLICT (workspace_id, request_id) DO NOTHING
     RETURNING request_id
   )
-  SELECT sessions, EXISTS (SELECT FROM stored) AS "isNew",
-         EXISTS (
-           SELECT FROM conversation.erasures WHERE workspace_id = $1 AND request_id = $2::uuid AND visitor_id <> $3
-         ) AS "isReused"
-  FROM visitor`;
+  SELECT sessions, EXISTS (SELECT FROM stored) AS "isNew" FROM visitor`;
 
 export type StoredErasure = {
   /** The number of the visitor's sessions that are not erased. */
@@ -47,8 +43,15 @@ export async function storeErasure(
   database: Queryable,
   { workspaceId, requestId, visitorId }: Pick<Erasure, "workspaceId" | "requestId" | "visitorId">,
 ): Promise<StoredErasure> {
-  const { rows } = await database.query<StoredErasure>(STORE, [workspaceId, requestId, visitorId]);
-  return rows[0] ?? { sessions: 0, isNew: false, isReused: false };
+  type Stored = Omit<StoredErasure, "isReused">;
+  const { rows } = await database.query<Stored>(STORE, [workspaceId, requestId, visitorId]);
+  const stored = rows[0] ?? { sessions: 0, isNew: false };
+  if (stored.isNew) return { ...stored, isReused: false };
+  const { rows: earlier } = await database.query<{ visitorId: string }>(
+    'SELECT visitor_id AS "visitorId" FROM conversation.erasures WHERE workspace_id = $1 AND request_id = $2',
+    [workspaceId, requestId],
+  );
+  return { ...stored, isReused: earlier.some((each) => each.visitorId !== visitorId) };
 }
 
 /** Returns the next requests after `after`, ordered by workspace and id. If `after` is undefined, returns the first ones. */

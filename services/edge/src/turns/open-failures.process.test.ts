@@ -7,24 +7,11 @@ import { connectPeer, createGrpcServer, createLogger, fixedTokens, Lifecycle } f
 import { freePort } from "@parley/test-support";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { translateTurnError } from "../chat/stream-turn.ts";
+import { TURN_REQUEST } from "../testing/turn-request.ts";
 import { handleOpenFailure, type IdentifiedTurn, type TurnDeps } from "./run-turn.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
-const turn: IdentifiedTurn = {
-  workspaceId: "ws",
-  botId: "bot",
-  source: "widget",
-  sessionId: "0195c1f0-0000-7000-8000-000000000002",
-  turnId: "0195c1f0-0000-7000-8000-000000000001",
-  edgeId: "0195c1f0-0000-7000-8000-000000000003",
-  message: "Hello",
-  visitorId: "",
-  visitorMetadata: "",
-  referrer: "",
-  userAgent: "",
-  acceptLanguage: "",
-  client: new Uint8Array(),
-};
+const turn: IdentifiedTurn = { ...TURN_REQUEST, edgeId: "0195c1f0-0000-7000-8000-000000000003" };
 const TOO_LARGE = new Uint8Array(17 * 1024 * 1024);
 const HTTP2_HEADERS = { ":status": 200, "content-type": "application/grpc" };
 

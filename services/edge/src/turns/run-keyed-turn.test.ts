@@ -1,32 +1,17 @@
 import { RpcError, status } from "@parley/rpc";
 import { expect, test, vi } from "vitest";
+import { TURN_REQUEST } from "../testing/turn-request.ts";
 import { KeyedReply } from "./keyed-reply.ts";
 import { runKeyedTurn } from "./run-keyed-turn.ts";
 import type { TurnDeps } from "./run-turn.ts";
 import { RunningTurns } from "./running-turns.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
-const TURN_ID = "0195c1f0-0000-7000-8000-000000000001";
 const LOST = new RpcError(status.UNAVAILABLE, "unavailable", "the connection was lost");
 const OVERLOADED = new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "too many calls wait for the database");
 const MALFORMED = new RpcError(status.INVALID_ARGUMENT, "invalid_argument", "visitor_metadata must be a JSON object");
 
-const request = {
-  turnId: TURN_ID,
-  workspaceId: "ws",
-  botId: "bot",
-  source: "widget" as const,
-  sessionId: "0195c1f0-0000-7000-8000-000000000002",
-  message: "Hello",
-  visitorId: "",
-  visitorMetadata: "",
-  referrer: "",
-  userAgent: "",
-  acceptLanguage: "",
-  client: new Uint8Array(),
-  keyHash: new Uint8Array(32),
-  requestHash: new Uint8Array(32),
-};
+const request = { ...TURN_REQUEST, keyHash: new Uint8Array(32), requestHash: new Uint8Array(32) };
 
 test.each([
   [
@@ -56,6 +41,6 @@ test.each([
   await expect(opening).rejects.toBe(failures.at(-1));
   expect(attempts).toEqual([]);
   expect(closeIfOpened.mock.calls).toMatchObject(
-    Array.from({ length: closeCalls }, () => [{ workspaceId: "ws", turnId: TURN_ID }]),
+    Array.from({ length: closeCalls }, () => [{ workspaceId: "ws", turnId: TURN_REQUEST.turnId }]),
   );
 });

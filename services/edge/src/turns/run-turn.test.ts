@@ -3,26 +3,13 @@ import { CloseTurnResponseSchema, OpenTurnResponseSchema, TurnOutcome } from "@p
 import { GenerateResponseSchema } from "@parley/rpc/llm";
 import { ReserveResponseSchema, ReserveStatus } from "@parley/rpc/quota";
 import { expect, test } from "vitest";
+import { TURN_REQUEST } from "../testing/turn-request.ts";
 import type { TurnEnding, TurnSink } from "./ending.ts";
 import { completeTurn, type TurnContext, type TurnDeps } from "./run-turn.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
 const CLIENT = Buffer.from("client");
-const request = {
-  turnId: "0195c1f0-0000-7000-8000-000000000001",
-  workspaceId: "ws",
-  botId: "bot",
-  source: "widget" as const,
-  sessionId: "0195c1f0-0000-7000-8000-000000000002",
-  message: "Hello",
-  visitorId: "",
-  visitorMetadata: "",
-  referrer: "",
-  userAgent: "",
-  acceptLanguage: "",
-  client: CLIENT,
-  edgeId: "edge",
-};
+const request = { ...TURN_REQUEST, client: CLIENT, edgeId: "edge" };
 
 /** Completes a turn whose visitor leaves after the first text. `steps` lists what the turn did. */
 async function completeLeftTurn({ isRefused }: { isRefused: boolean }) {

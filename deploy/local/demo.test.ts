@@ -36,7 +36,7 @@ async function findDemoKey(domain: string): Promise<string | undefined> {
     new Map<unknown, object>([
       [WorkspaceAdminService, { listWorkspaces: async () => ({ workspaces: [{ id: "demo", deletedAt: "" }] }) }],
       [BotAdminService, { getBot: async () => ({}) }],
-      [KnowledgeAdminService, { listSources: async () => ({ sources: [] }), addSource: async () => ({}) }],
+      [KnowledgeAdminService, { listSources: async () => ({ sources: [], nextPageToken: "" }), addSource: async () => ({}) }],
       [
         KeyAdminService,
         {
@@ -78,7 +78,7 @@ async function prepareDemo() {
       [
         KnowledgeAdminService,
         {
-          listSources: async () => ({ sources: Array.from(names, (name) => ({ name })) }),
+          listSources: async () => ({ sources: Array.from(names, (name) => ({ name })), nextPageToken: "" }),
           addSource: async ({ name }: { name: string }) => names.add(name),
           removeSource: async ({ name }: { name: string }) => names.delete(name),
         },

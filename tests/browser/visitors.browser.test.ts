@@ -191,7 +191,7 @@ describeInBrowser("visitors", (fixture) => {
       await second.askAndWait("quick from the second");
       await third.open();
       await third.askAndWait("quick from the third");
-      expect(await first.texts()).toHaveLength(6);
+      await eventually(async () => (await first.texts()).length).toBe(6);
       const sent = [first, second, third].map((widget) => bodies(widget).at(-1));
       expect(sent.map((body) => body?.visitor_id)).toEqual([visitorId, undefined, undefined]);
       expect(sent.map((body) => body?.visitor_metadata)).toEqual([undefined, undefined, undefined]);

@@ -1,7 +1,7 @@
-import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { BaseSequencer, type Reporter, type TestSpecification } from "vitest/node";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { ResultsReporter } from "./tools/test-results.ts";
 
 // The groups of tests, in the order in which they run. `pnpm test` runs groups 0 to 2, `pnpm test:extended` group 3, and `pnpm test:load` groups 4
 // and 5.
@@ -16,7 +16,7 @@ import { BaseSequencer, type Reporter, type TestSpecification } from "vitest/nod
 // Three kinds of test files have configurations of their own: `pnpm test:images` (*.images.test.ts) tests the container images, `pnpm test:cluster`
 // (*.cluster.test.ts) tests the chart on Kubernetes, and `pnpm pictures` (*.pictures.test.ts) takes the README's pictures.
 
-/** Path of the JSON report; undefined for none. */
+/** The path for the results; undefined for none. */
 const resultsFile = process.env.PARLEY_TEST_RESULTS;
 /** With PARLEY_TEST_FULL=1, the tests of the whole system have larger loads and take longer. */
 const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_000;
@@ -86,21 +86,10 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-/** Writes the errors outside of tests beside the JSON report, which lacks them although they fail the run. */
-const unhandledErrorsReporter: Reporter = {
-  onTestRunEnd(_modules, errors) {
-    const texts = errors.map(({ name, message, stack }) => stack ?? `${name}: ${message}`);
-    if (texts.length > 0) writeFileSync(`${resultsFile}.unhandled`, texts.join("\n\n"));
-  },
-};
-
 // The projects of a group (`groupOrder`) run together.
 export default defineConfig({
   test: {
-    reporters: [
-      "default",
-      ...(resultsFile ? [["json", { outputFile: resultsFile }] as ["json", object], unhandledErrorsReporter] : []),
-    ],
+    reporters: ["default", ...(resultsFile ? [new ResultsReporter(resultsFile)] : [])],
     sequence: { sequencer: SlowestFirst },
     projects: [
       {

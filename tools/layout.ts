@@ -27,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
  * Folders outside a package, from which its files may import with relative paths:
  * - The benchmarks start the tests' system, run SQL statements of quota and conversation without calling these services, and use the
  *   documents of conversation's tests and the built-in model's texts.
- * - The browser tests use the widget's texts, and the cluster tests use the chart's tools.
+ * - The browser tests use the widget's texts, the cluster tests use the chart's tools, and vitest's configurations use its reporter.
  */
 const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
   bench: [
@@ -37,7 +37,7 @@ const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
     "services/conversation/src/testing/",
     "services/llm-proxy/src/providers/builtin/",
   ],
-  tests: ["packages/widget/src/", "tools/chart/"],
+  tests: ["packages/widget/src/", "tools/chart/", "tools/test-results.ts"],
 };
 
 /** The roles of a service's files by suffix, and the roles that each must not import. A file without a suffix is "plain". */

@@ -36,7 +36,10 @@ async function findDemoKey(domain: string): Promise<string | undefined> {
     new Map<unknown, object>([
       [WorkspaceAdminService, { listWorkspaces: async () => ({ workspaces: [{ id: "demo", deletedAt: "" }] }) }],
       [BotAdminService, { getBot: async () => ({}) }],
-      [KnowledgeAdminService, { listSources: async () => ({ sources: [], nextPageToken: "" }), addSource: async () => ({}) }],
+      [
+        KnowledgeAdminService,
+        { listSources: async () => ({ sources: [], nextPageToken: "" }), addSource: async () => ({}) },
+      ],
       [
         KeyAdminService,
         {

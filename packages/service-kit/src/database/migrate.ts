@@ -3,6 +3,7 @@ import type { Knex } from "knex";
 import pg from "pg";
 import manifest from "../../package.json" with { type: "json" };
 import { compareVersions } from "./compare-versions.ts";
+import { startSequencesOfShard } from "./identity-start.ts";
 import { createScramVerifier } from "./scram-verifier.ts";
 import {
   assertMayDefineRole,
@@ -86,6 +87,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
         number,
         string[],
       ];
+      await startSequencesOfShard(client, schema);
       await grantAccess(client, schema, role, [...(appendOnlyTables ?? []), AUDIT_LOG_TABLE]);
       await recordMigrations(client, schema, applied);
       return { applied };

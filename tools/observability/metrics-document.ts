@@ -10,6 +10,7 @@ import {
   Gauge,
   Histogram,
   Registry,
+  singleShard,
   watchCertificates,
 } from "@parley/service-kit";
 import { createPatternJobHistogram } from "../../packages/bot-rules/src/moderation/metrics.ts";
@@ -43,6 +44,7 @@ const log = createLogger("metrics", "silent");
 /** Placeholder for the objects that gauges read when they are collected. Nothing collects the metrics here. */
 const unused = {} as never;
 const database = unused as Database;
+const { shards } = singleShard(database);
 
 function registerReloadMetrics(registry: Registry): void {
   watchCertificates({ registry, reloadRefusals: createReloadRefusalCounter(registry) }, log, unused);
@@ -59,12 +61,12 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     createClosedTurnCounter(registry);
     createAuditLogCounter(registry);
     createSettleLagHistogram(registry);
-    registerOutboxGauges(registry, database, log);
-    registerEmbeddingGauge(registry, unused, log);
+    registerOutboxGauges(registry, shards, log);
+    registerEmbeddingGauge(registry, shards, unused, log);
     createRetentionFailureCounter(registry);
     createSemanticSearchCounter(registry);
-    registerUsageAuditGauge(registry, database, log);
-    registerReconciliationGauges(registry, database, log);
+    registerUsageAuditGauge(registry, shards, log);
+    registerReconciliationGauges(registry, shards, log);
     createRepairCounter(registry);
     createPrunedRowCounter(registry);
     createPatternJobHistogram(registry);

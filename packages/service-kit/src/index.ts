@@ -17,7 +17,6 @@ export { createJwks, loadKeySet } from "./auth/jwks.ts";
 export { readJwtSettings, readOptionalJwtSettings } from "./auth/settings.ts";
 export { CallPool } from "./database/call-pool.ts";
 export {
-  AVOID_SORT,
   type Connection,
   type Database,
   type DatabaseOptions,
@@ -34,8 +33,19 @@ export type { Knex, Migration } from "./database/migrate.ts";
 export { createPoolMetrics, type ObservePool } from "./database/pool-metrics.ts";
 export { createReadinessProbe } from "./database/readiness.ts";
 export { logMissingRoleTimeouts } from "./database/service-role.ts";
+export {
+  findOnShards,
+  openShards,
+  readShardCount,
+  requireShard,
+  SHARD_NUMBER,
+  type Shard,
+  type ShardedDatabase,
+  shardOfWorkspace,
+  singleShard,
+} from "./database/shards.ts";
 export { defineStatement } from "./database/statement.ts";
-export { workspaceTransaction } from "./database/workspace-transaction.ts";
+export { avoidSort, onShardOfWorkspace, setLocal, workspaceTransaction } from "./database/workspace-transaction.ts";
 export { decodeText, UnknownCharsetError } from "./decode-text.ts";
 export { EgressError, type EgressErrorCode } from "./egress/error.ts";
 export { type Egress, EgressPolicy } from "./egress/policy.ts";
@@ -52,7 +62,7 @@ export { WorkspaceTimeLimiter, type WorkspaceTimeLimiterOptions } from "./limite
 export { parseDay, readUsageRetention } from "./month.ts";
 export { UPLOAD_OPTIONS } from "./ops/admin-bodies.ts";
 export { watchCertificates } from "./ops/certificate-watch.ts";
-export { registerMeasuredGauges } from "./ops/measured-gauges.ts";
+export { registerMeasuredGauges, registerShardGauges } from "./ops/measured-gauges.ts";
 export { createCachedMeasurement } from "./ops/measurement.ts";
 export {
   Counter,

@@ -18,27 +18,34 @@ import {
 } from "@parley/rpc/conversation";
 import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
-import { type AuditLog, type Database, type Logger, UPLOAD_OPTIONS } from "@parley/service-kit";
+import {
+  type AuditLog,
+  type Logger,
+  requireShard,
+  type ShardedDatabase,
+  shardOfWorkspace,
+  UPLOAD_OPTIONS,
+} from "@parley/service-kit";
 import { createModerationAdmin } from "./bot-rules/moderation.admin.ts";
 import { createToolAdmin } from "./bot-rules/tools.admin.ts";
 import { createBotAdmin } from "./bots/bots.admin.ts";
 import type { Config } from "./config.ts";
 import { createEvaluationAdmin } from "./evaluations/evaluations.admin.ts";
+import { KeyShards } from "./keys/key-shards.service.ts";
 import { createKeyAdmin } from "./keys/keys.admin.ts";
 import { createPublicKey } from "./keys/public-key.ts";
 import type { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { createKnowledgeAdmin } from "./knowledge/knowledge.admin.ts";
 import type { QuestionSearch } from "./questions/index.ts";
 import { createQuestionAdmin } from "./questions/questions.admin.ts";
-import type { RepairDeps } from "./reconciliation/index.ts";
 import type { OwnerReadPool } from "./sessions/index.ts";
 import type { SessionHandlers } from "./sessions/sessions.admin.ts";
 import { createTurnAdmin } from "./turns/turns.admin.ts";
-import { createUsageAuditAdmin } from "./usage-audit/usage-audit.admin.ts";
+import { createUsageAuditAdmin, type UsageAuditShard } from "./usage-audit/usage-audit.admin.ts";
 import { createDeletionAdmin } from "./workspace-deletions/deletions.admin.ts";
 
 export type AdminServicesDeps = {
-  database: Database;
+  sharded: ShardedDatabase;
   ownerReadPool: OwnerReadPool;
   sessionHandlers: SessionHandlers;
   quota: RpcClient<typeof QuotaService>;
@@ -47,17 +54,19 @@ export type AdminServicesDeps = {
   embeddings: EmbeddingWorker;
   questionSearch: QuestionSearch;
   auditLog: AuditLog;
-  repairDeps: RepairDeps;
+  /** By the shard's number. */
+  usageAuditShards: readonly UsageAuditShard[];
   config: Config;
   log: Logger;
 };
 
 export function registerAdminServices(router: ConnectRouter, deps: AdminServicesDeps): void {
-  const { database, quota, ownerReadPool, questionSearch, repairDeps, config, log } = deps;
+  const { sharded, quota, ownerReadPool, questionSearch, usageAuditShards, config, log } = deps;
+  const { database, shards } = sharded;
   const { keyPrefix, planModels, ownerToolPlans, egress } = config;
-  const newKey = () => createPublicKey(keyPrefix, (below) => randomInt(below));
+  const newKey = (shard?: number) => createPublicKey(keyPrefix, (below) => randomInt(below), shard);
   router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
-  router.service(KeyAdminService, createKeyAdmin(database, keyPrefix, newKey));
+  router.service(KeyAdminService, createKeyAdmin(sharded, new KeyShards(keyPrefix), newKey));
   router.service(ModerationAdminService, createModerationAdmin(database, deps.patternThreads));
   router.service(ToolAdminService, createToolAdmin({ database, llm: deps.llm, quota, ownerToolPlans }));
   router.service(
@@ -69,7 +78,12 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(EvaluationAdminService, createEvaluationAdmin(database, questionSearch));
   router.service(SessionAdminService, deps.sessionHandlers);
   router.service(AuditLogAdminService, deps.auditLog);
-  router.service(TurnAdminService, createTurnAdmin(ownerReadPool));
+  router.service(TurnAdminService, createTurnAdmin(ownerReadPool, shards));
   router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
-  router.service(UsageAuditAdminService, createUsageAuditAdmin({ ...repairDeps, quota, ...config.reconciliation }));
+  const findShard = async (workspaceId: string) => {
+    const { number } = await shardOfWorkspace(sharded, "conversation.turns", workspaceId);
+    return requireShard(usageAuditShards, number);
+  };
+  const usageAuditDeps = { shards: usageAuditShards, findShard, ...config.reconciliation };
+  router.service(UsageAuditAdminService, createUsageAuditAdmin(usageAuditDeps));
 }

@@ -5,6 +5,7 @@ import {
   readOptionalJwtSettings,
   readPreparedStatements,
   readRpcMultiplex,
+  readShardCount,
   readTracing,
   readUsageRetention,
 } from "@parley/service-kit";
@@ -48,6 +49,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
       "the database, as the role parley_conversation",
     ),
     databasePool: environment.integer("DATABASE_POOL", 10, { min: 2, max: 200 }),
+    shardCount: readShardCount(environment),
     usesPreparedStatements: readPreparedStatements(environment),
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),

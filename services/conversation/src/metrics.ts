@@ -1,11 +1,11 @@
 import { OUTCOME_NAMES } from "@parley/rpc/outcomes";
 import {
   Counter,
-  type Database,
   Histogram,
   type Logger,
   type Registry,
-  registerMeasuredGauges,
+  registerShardGauges,
+  type Shard,
   startAtZero,
 } from "@parley/service-kit";
 import { SEMANTIC_SEARCH_RESULTS } from "./knowledge/semantic-search.service.ts";
@@ -29,8 +29,8 @@ export function createSettleLagHistogram(registry: Registry): Histogram {
  */
 const OUTBOX_CACHE_MS = 5_000;
 
-export function registerOutboxGauges(registry: Registry, database: Database, log: Logger): void {
-  registerMeasuredGauges(
+export function registerOutboxGauges(registry: Registry, shards: readonly Shard[], log: Logger): void {
+  registerShardGauges(
     registry,
     {
       depth: { name: "parley_outbox_depth", help: "Closed turns in the outbox, counted up to 100,000." },
@@ -39,7 +39,8 @@ export function registerOutboxGauges(registry: Registry, database: Database, log
         help: "Age of the oldest closed turn in the outbox.",
       },
     },
-    () => measureOutbox(database),
+    shards,
+    ({ database }) => measureOutbox(database),
     log,
     OUTBOX_CACHE_MS,
   );
@@ -77,8 +78,13 @@ export function createSemanticSearchCounter(registry: Registry): Counter<"result
   return counter;
 }
 
-export function registerEmbeddingGauge(registry: Registry, countUnembedded: () => Promise<number>, log: Logger): void {
-  registerMeasuredGauges(
+export function registerEmbeddingGauge(
+  registry: Registry,
+  shards: readonly Shard[],
+  countUnembedded: (shard: Shard) => Promise<number>,
+  log: Logger,
+): void {
+  registerShardGauges(
     registry,
     {
       unembedded: {
@@ -86,7 +92,8 @@ export function registerEmbeddingGauge(registry: Registry, countUnembedded: () =
         help: "Knowledge chunks without an embedding yet, which semantic search cannot find; 0 if embeddings are off.",
       },
     },
-    async () => ({ unembedded: await countUnembedded() }),
+    shards,
+    async (shard) => ({ unembedded: await countUnembedded(shard) }),
     log,
   );
 }

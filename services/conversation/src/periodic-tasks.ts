@@ -1,7 +1,7 @@
 import type { RpcClient } from "@parley/rpc";
 import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
-import type { Logger, PeriodicTask } from "@parley/service-kit";
+import type { Logger, PeriodicTask, Shard } from "@parley/service-kit";
 import type { Config } from "./config.ts";
 import type { VisitorEraser } from "./erasures/erasures.worker.ts";
 import type { KeyUses } from "./keys/key-uses.worker.ts";
@@ -32,28 +32,42 @@ const ERASE_VISITORS_INTERVAL_MS = 15_000;
 const COUNT_REPLIES_INTERVAL_MS = 15_000;
 const STORE_KEY_USES_INTERVAL_MS = 15_000;
 
-export type PeriodicTasksDeps = Omit<ReconcileDeps, "quota"> & {
-  quota: RpcClient<typeof QuotaService>;
-  llm: RpcClient<typeof LlmService>;
-  sweeper: Sweeper;
-  visitorEraser: VisitorEraser;
-  keyUses: KeyUses;
-  deletedWorkspaces: DeletedWorkspaces;
-  embeddings: EmbeddingWorker;
-  /** Notifies the settler of the turns that an erasure has closed, and counts them as cancelled. */
-  reportCancelled: RetentionDeps["notifySettler"];
-  retentionFailures: RetentionDeps["failures"];
-  prunedRows: PruneTurnsDeps["prunedRows"];
-  log: Logger;
-};
+export type PeriodicTasksDeps = Shard &
+  Omit<ReconcileDeps, "quota"> & {
+    quota: RpcClient<typeof QuotaService>;
+    llm: RpcClient<typeof LlmService>;
+    sweeper: Sweeper;
+    visitorEraser: VisitorEraser;
+    keyUses: KeyUses;
+    deletedWorkspaces: DeletedWorkspaces;
+    embeddings: EmbeddingWorker;
+    /** Notifies the settler of the turns that an erasure has closed, and counts them as cancelled. */
+    reportCancelled: RetentionDeps["notifySettler"];
+    retentionFailures: RetentionDeps["failures"];
+    prunedRows: PruneTurnsDeps["prunedRows"];
+    log: Logger;
+  };
 
-/** Returns the tasks that each replica runs periodically. A task that must run in one replica at a time claims a lease itself. */
+/**
+ * Returns the tasks that each replica runs periodically for one shard. A task that must run in one replica at a time claims a lease itself, in the
+ * shard's database.
+ */
 export function createPeriodicTasks(
   deps: PeriodicTasksDeps,
   { leaseSeconds, reconciliation, usageRetentionMonths }: Config,
 ): PeriodicTask[] {
-  const { database, quota, reportCancelled, log, sweeper, visitorEraser, keyUses, deletedWorkspaces, embeddings } =
-    deps;
+  const {
+    number,
+    database,
+    quota,
+    reportCancelled,
+    log,
+    sweeper,
+    visitorEraser,
+    keyUses,
+    deletedWorkspaces,
+    embeddings,
+  } = deps;
   const closeEverySeconds = reconciliation.everySeconds * RECONCILIATIONS_PER_CLOSE;
   return [
     {
@@ -104,7 +118,7 @@ export function createPeriodicTasks(
     {
       name: "read deleted workspaces",
       intervalMs: READ_DELETED_INTERVAL_MS,
-      run: async () => void (await deletedWorkspaces.read()),
+      run: () => deletedWorkspaces.read({ number, database }),
     },
     {
       name: "erase deleted workspaces",

@@ -1,10 +1,11 @@
 import type { ServiceImplementation } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
-import type { CallPool, Database } from "@parley/service-kit";
+import type { CallPool, Database, Shard } from "@parley/service-kit";
 import { handleGetLogo } from "./bots/get-logo.rpc.ts";
 import { handleResolveBot } from "./bots/resolve-bot.rpc.ts";
 import type { Config } from "./config.ts";
 import { type EraseVisitorDeps, handleEraseVisitor } from "./erasures/erase-visitor.rpc.ts";
+import { KeyShards } from "./keys/key-shards.service.ts";
 import type { KeyUses } from "./keys/key-uses.worker.ts";
 import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { handleExportSessions } from "./session-exports/export-sessions.rpc.ts";
@@ -22,32 +23,38 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter" | "capRe
   database: Database;
   /** For calls that may be refused or cancelled. Calls that must complete even if the caller cancels use `database` and ignore the signal. */
   calls: CallPool;
+  /** For calls about a workspace that is not known, and about many workspaces. */
+  shards: readonly (Shard & { calls: CallPool })[];
   config: Pick<Config, "keyPrefix" | "leaseSeconds">;
-  keyUses: KeyUses;
+  /** By the shard's number. */
+  keyUses: readonly KeyUses[];
   ownerReadPool: OwnerReadPool;
   closedTurnCounter: CloseTurnDeps["counter"];
   notifySettler: CloseTurnDeps["notifySettler"];
 };
 
 export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<typeof ConversationService> {
-  const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, ownerReadPool } = deps;
+  const { database, calls, shards, botConfigs, patternThreads, semanticSearch, keyUses, ownerReadPool } = deps;
   const { closedTurnCounter, notifySettler } = deps;
   const { keyPrefix, leaseSeconds } = deps.config;
+  const keyShards = new KeyShards(keyPrefix);
   const capReached = createCapReached(() => performance.now());
+  const shardsFor = (signal: AbortSignal) =>
+    shards.map(({ number, calls }) => ({ number, database: calls.databaseFor(signal) }));
   return {
     resolveKey: async (request, { signal }) => {
       calls.refuseIfOverloaded();
-      return handleResolveKey({ database: calls.databaseFor(signal), keyPrefix, keyUses }, request);
+      return handleResolveKey({ shards: shardsFor(signal), keyShards, keyUses }, request);
     },
     getLogo: async (request, { signal }) => {
       calls.refuseIfOverloaded();
-      return handleGetLogo(calls.databaseFor(signal), request);
+      return handleGetLogo(shardsFor(signal), request);
     },
     resolveBot: async (request, { signal }) => {
       calls.refuseIfOverloaded();
       return handleResolveBot(calls.databaseFor(signal), request);
     },
-    renewEdge: (request) => handleRenewEdge(database, leaseSeconds, request),
+    renewEdge: (request) => handleRenewEdge(shards, leaseSeconds, request),
     openTurn: async (request, { signal }) => {
       calls.refuseIfOverloaded();
       ownerReadPool.pacer.recordTurn();

@@ -1,6 +1,6 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
-import { RpcError, status } from "@parley/rpc";
+import { type RpcClient, RpcError, status } from "@parley/rpc";
 import { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
 import { LlmService } from "@parley/rpc/llm";
 import type { Outcome } from "@parley/rpc/outcomes";
@@ -21,12 +21,14 @@ import {
   type Logger,
   logMissingRoleTimeouts,
   openAuditLog,
-  openDatabase,
   openInternalTokens,
+  openShards,
   openTokens,
   type Registry,
+  requireShard,
   runPeriodically,
   type ServiceMetrics,
+  type Shard,
   startOpsServer,
   type Tokens,
   watchCertificates,
@@ -44,7 +46,9 @@ import {
   createPrunedRowCounter,
   createRetentionFailureCounter,
   createSemanticSearchCounter,
+  createSettleLagHistogram,
   registerEmbeddingGauge,
+  registerOutboxGauges,
 } from "./metrics.ts";
 import { createPeriodicTasks } from "./periodic-tasks.ts";
 import { QuestionSearch } from "./questions/index.ts";
@@ -56,7 +60,8 @@ import {
 } from "./reconciliation/index.ts";
 import { createRpcHandlers, createSessionHandlers } from "./rpc-handlers.ts";
 import { ExportPacer, type OwnerReadPool } from "./sessions/index.ts";
-import { Settler } from "./settlement/settler.worker.ts";
+import { Settlers } from "./settlement/settlers.worker.ts";
+import { llmOfShard, quotaOfShard } from "./shard-peers.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
 import type { NotifySettler } from "./turns/index.ts";
 import { registerUsageAuditGauge } from "./usage-audit/usage-audit.worker.ts";
@@ -64,7 +69,7 @@ import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.serv
 
 /** How long a stopping process waits for the settler. */
 const SETTLER_STOP_MS = 10_000;
-/** The share of the main pool's connections that periodic tasks may use together. The rest remains for turns. */
+/** The share of a pool's connections that periodic tasks may use together. The rest remains for turns. */
 const TASK_CONNECTION_SHARE = 0.5;
 
 /** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
@@ -75,15 +80,15 @@ export async function start(
   { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
   const { host, grpcTlsDir, opsTlsDir } = config;
-  const { database, calls, taskDatabase, ownerReadPool } = openPools(config, registry, log, lifecycle);
-  const auditLog = openAuditLog(database, "conversation", createAuditLogCounter(registry), log, lifecycle);
+  const { sharded, calls, shards, ownerReadPool } = openPools(config, registry, log, lifecycle);
+  const { database } = sharded;
+  const auditLog = openAuditLog(sharded, "conversation", createAuditLogCounter(registry), log, lifecycle);
   const reloadOptions = { reloadRefusals, onReload: auditLog.recordReload };
   watchCertificates({ grpcTlsDir, opsTlsDir, registry, ...reloadOptions }, log, lifecycle);
   const secretOptions = { log, lifecycle, ...reloadOptions };
   const internalTokens = openInternalTokens(config.internalTokens, secretOptions);
   const { quota, llm } = connectPeers(config, internalTokens, registry, lifecycle);
 
-  const embeddings = new EmbeddingWorker(database, llm, log);
   const now = () => performance.now();
   const searchDeps = { database, llm, searches: createSemanticSearchCounter(registry), log, now };
   const semanticSearch = new SemanticSearch(searchDeps);
@@ -91,7 +96,11 @@ export async function start(
   const questionSearch = new QuestionSearch(database, new SemanticSearch(searchDeps));
   const patternThreads = new PatternThreadPool({ registry, log, lifecycle });
   const closedTurnCounter = createClosedTurnCounter(registry);
-  const settler = new Settler(database, quota, registry, log);
+  const settler = new Settlers({
+    shards: shards.map((shard) => ({ database: shard.database, quota: quotaOfShard(quota, shard.number) })),
+    lag: createSettleLagHistogram(registry),
+    log,
+  });
   const notifySettler = settler.push.bind(settler);
   const reportClosed =
     (outcome: Outcome): NotifySettler =>
@@ -100,42 +109,60 @@ export async function start(
       closedTurnCounter.inc({ outcome }, closed.length);
     };
   const reportCancelled = reportClosed("cancelled");
-  const sweeper = new Sweeper(database, config.leaseSeconds, reportClosed("interrupted"), log);
-  lifecycle.onClose("sweeper", () => sweeper.stop());
+  const workers = shards.map((shard) =>
+    createShardWorkers(shard, {
+      quota,
+      llm,
+      leaseSeconds: config.leaseSeconds,
+      reportInterrupted: reportClosed("interrupted"),
+      reportCancelled,
+      closingSignal: lifecycle.closingSignal,
+      log,
+    }),
+  );
+  lifecycle.onClose("sweeper", async () => void (await Promise.all(workers.map(({ sweeper }) => sweeper.stop()))));
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
-  const keyUses = new KeyUses(database);
-  const { closingSignal } = lifecycle;
-  const visitorEraser = new VisitorEraser({ database, notifySettler: reportCancelled, closingSignal, log });
-  const deletedWorkspaces = new DeletedWorkspaces(database);
+  const deletedWorkspaces = new DeletedWorkspaces(shards);
   const onRepaired = createRepairReporter(registry, log);
-  registerEmbeddingGauge(registry, () => embeddings.countUnembedded(), log);
-  registerUsageAuditGauge(registry, database, log);
-  registerReconciliationGauges(registry, database, log);
+  registerOutboxGauges(registry, shards, log);
+  registerEmbeddingGauge(
+    registry,
+    shards,
+    ({ number }) => requireShard(workers, number).embeddings.countUnembedded(),
+    log,
+  );
+  registerUsageAuditGauge(registry, shards, log);
+  registerReconciliationGauges(registry, shards, log);
 
   const sessionHandlers = createSessionHandlers({
     database,
     ownerReadPool,
     notifySettler: reportCancelled,
-    visitorEraser,
+    visitorErasers: workers.map(({ visitorEraser }) => visitorEraser),
     auditLog,
   });
   const registerAdmin = (router: ConnectRouter) =>
     registerAdminServices(router, {
-      database,
+      sharded,
       quota,
       llm,
       patternThreads,
-      embeddings,
+      embeddings: requireShard(workers, 0).embeddings,
       questionSearch,
       ownerReadPool,
       sessionHandlers,
       auditLog,
-      repairDeps: { database, quota, notifySettler, onRepaired, callLogComparison: createCallLogComparison(llm) },
+      usageAuditShards: workers.map((worker) => ({
+        ...worker,
+        notifySettler,
+        onRepaired,
+        callLogComparison: createCallLogComparison(worker.llm),
+      })),
       config,
       log,
     });
   let isServing = false;
-  const isDatabaseReady = createReadinessProbe(database, { schema: "conversation", migrations }, log);
+  const isDatabaseReady = createReadinessProbe(shards, { schema: "conversation", migrations }, log);
   await startOpsServer(
     {
       host,
@@ -155,27 +182,28 @@ export async function start(
     lifecycle,
   );
 
-  const tasks = createPeriodicTasks(
-    {
-      database: taskDatabase,
-      quota,
-      llm,
-      notifySettler,
-      reportCancelled,
-      onRepaired,
-      sweeper,
-      visitorEraser,
-      keyUses,
-      deletedWorkspaces,
-      embeddings,
-      retentionFailures: createRetentionFailureCounter(registry),
-      prunedRows: createPrunedRowCounter(registry),
-      log,
-    },
-    config,
-  );
+  const retentionFailures = createRetentionFailureCounter(registry);
+  const prunedRows = createPrunedRowCounter(registry);
   // Registered before the gRPC server, because the lifecycle closes in reverse order: it first drains the calls, then waits for the tasks.
-  for (const task of tasks) runPeriodically(task, log, lifecycle);
+  for (const { number, taskDatabase, ...worker } of workers) {
+    const tasks = createPeriodicTasks(
+      {
+        ...worker,
+        number,
+        database: taskDatabase,
+        notifySettler,
+        reportCancelled,
+        onRepaired,
+        deletedWorkspaces,
+        retentionFailures,
+        prunedRows,
+        log,
+      },
+      config,
+    );
+    for (const task of tasks)
+      runPeriodically(workers.length === 1 ? task : { ...task, name: `${task.name}, shard ${number}` }, log, lifecycle);
+  }
 
   const tokenGuard = createCallGuard(internalTokens, createRpcServerHistogram(registry), log);
   const guard: CallGuard = {
@@ -191,11 +219,12 @@ export async function start(
     createRpcHandlers({
       database,
       calls,
+      shards,
       config,
       botConfigs: createBotConfigCache(database),
       patternThreads,
       semanticSearch,
-      keyUses,
+      keyUses: workers.map(({ keyUses }) => keyUses),
       ownerReadPool,
       closedTurnCounter,
       notifySettler,
@@ -214,34 +243,65 @@ export async function start(
 }
 
 function openPools(config: Config, registry: Registry, log: Logger, lifecycle: Lifecycle) {
-  const open = (applicationName: string, maxConnections: number) => {
-    const { databaseUrl: url, usesPreparedStatements } = config;
-    const { closingSignal } = lifecycle;
-    const pool = openDatabase({ url, applicationName, maxConnections, usesPreparedStatements, closingSignal }, log);
-    lifecycle.onClose(applicationName, () => pool.end());
-    return pool;
-  };
-  const ownerConnections = Math.max(1, Math.floor(config.databasePool / 5));
-  const database = open("parley-conversation", config.databasePool - ownerConnections);
-  const ownerDatabase = open("parley-conversation-export", ownerConnections);
-  const calls = new CallPool(database);
+  const { databaseUrl: url, databasePool, usesPreparedStatements, shardCount } = config;
+  const options = { url, usesPreparedStatements, closingSignal: lifecycle.closingSignal };
+  const ownerConnections = Math.max(1, Math.floor(databasePool / 5));
+  const mainOptions = { applicationName: "parley-conversation", maxConnections: databasePool - ownerConnections };
+  const ownerOptions = { applicationName: "parley-conversation-export", maxConnections: ownerConnections };
+  const sharded = openShards({ ...options, ...mainOptions, shardCount }, log, lifecycle);
+  const { database: ownerDatabase } = openShards({ ...options, ...ownerOptions, shardCount: 1 }, log, lifecycle);
+  const calls = new CallPool(sharded.database);
   const observePool = createPoolMetrics(registry);
-  observePool("main", database, calls);
+  observePool("main", sharded.database, calls);
   observePool("export", ownerDatabase);
-  void logMissingRoleTimeouts(database, log);
+  const shards = sharded.shards.map(({ number, database }) => {
+    const isMain = database === sharded.database;
+    const shard = { number, database, calls: isMain ? calls : new CallPool(database) };
+    if (!isMain) observePool(`shard_${number}`, database, shard.calls);
+    return shard;
+  });
+  void logMissingRoleTimeouts(requireShard(shards, 0).database, log);
   const ownerReadPool: OwnerReadPool = {
     database: ownerDatabase,
     limiter: new FairQueue({ maxActiveOfWorkspace: 1 }),
     pacer: new ExportPacer(),
   };
   return {
-    /** The whole main pool, for work that must complete, such as closing a turn. */
-    database,
+    /** The whole main pool, for work that must complete, such as closing a turn; and the pool of each shard. */
+    sharded,
     /** A share of the main pool, for calls that may be refused or cancelled. */
     calls,
-    /** A share of the main pool, for periodic tasks. The signal is never aborted, because a task has no caller that could cancel it. */
-    taskDatabase: new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal),
+    /** The pool of each shard, and a share of it for such calls. */
+    shards,
     ownerReadPool,
+  };
+}
+
+type ShardWorkersDeps = {
+  quota: RpcClient<typeof QuotaService>;
+  llm: RpcClient<typeof LlmService>;
+  leaseSeconds: number;
+  reportInterrupted: NotifySettler;
+  reportCancelled: NotifySettler;
+  closingSignal: AbortSignal;
+  log: Logger;
+};
+
+/** Creates what works on the workspaces of one shard in the background. If the shard does not respond, the work of the other shards continues. */
+function createShardWorkers({ number, database }: Shard, deps: ShardWorkersDeps) {
+  const { leaseSeconds, reportInterrupted, reportCancelled, closingSignal, log } = deps;
+  const llm = llmOfShard(deps.llm, number);
+  return {
+    number,
+    database,
+    /** A share of the pool, for periodic tasks. The signal is never aborted, because a task has no caller that could cancel it. */
+    taskDatabase: new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal),
+    quota: quotaOfShard(deps.quota, number),
+    llm,
+    embeddings: new EmbeddingWorker(database, llm, log),
+    sweeper: new Sweeper(database, leaseSeconds, reportInterrupted, log),
+    keyUses: new KeyUses(database),
+    visitorEraser: new VisitorEraser({ database, notifySettler: reportCancelled, closingSignal, log }),
   };
 }
 

@@ -1,5 +1,12 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { createAuditLogCounter, createLogger, Lifecycle, openAuditLog, Registry } from "@parley/service-kit";
+import {
+  createAuditLogCounter,
+  createLogger,
+  Lifecycle,
+  openAuditLog,
+  Registry,
+  singleShard,
+} from "@parley/service-kit";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { migrations } from "../migrations/index.ts";
 import { startTestProxy, type TestProxy } from "./testing/llm-proxy.ts";
@@ -56,7 +63,7 @@ test("lists a refused and an accepted LLM_CONFIG, newest first, and the migratio
 
 test("the same reload within a minute is one line, and a day has at most 100 lines of reloads", async () => {
   const registry = new Registry();
-  const auditLog = openAuditLog(proxy.database, "llm", createAuditLogCounter(registry), log, lifecycle);
+  const auditLog = openAuditLog(singleShard(proxy.database), "llm", createAuditLogCounter(registry), log, lifecycle);
   const record = async (file: string) => {
     auditLog.recordReload({ file, result: "refused" });
     // The lines of one connection pool may be inserted at the same time.

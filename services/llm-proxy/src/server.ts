@@ -16,6 +16,7 @@ import {
   openTokens,
   runPeriodically,
   type ServiceMetrics,
+  singleShard,
   startOpsServer,
   watchCertificates,
 } from "@parley/service-kit";
@@ -65,7 +66,7 @@ export async function start(
   createPoolMetrics(registry)("main", database);
   void logMissingRoleTimeouts(database, log);
 
-  const auditLog = openAuditLog(database, "llm", createAuditLogCounter(registry), log, lifecycle);
+  const auditLog = openAuditLog(singleShard(database), "llm", createAuditLogCounter(registry), log, lifecycle);
   const reloadOptions = { reloadRefusals, onReload: auditLog.recordReload };
   watchCertificates(
     { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, ...reloadOptions },

@@ -18,6 +18,7 @@ import {
   openTokens,
   runPeriodically,
   type ServiceMetrics,
+  singleShard,
   startOpsServer,
   watchCertificates,
 } from "@parley/service-kit";
@@ -67,7 +68,7 @@ export async function start(
     log,
   );
   lifecycle.onClose("database", () => database.end());
-  const auditLog = openAuditLog(database, "quota", createAuditLogCounter(registry), log, lifecycle);
+  const auditLog = openAuditLog(singleShard(database), "quota", createAuditLogCounter(registry), log, lifecycle);
   const reloadOptions = { reloadRefusals, onReload: auditLog.recordReload };
   watchCertificates(
     { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, ...reloadOptions },
@@ -86,7 +87,7 @@ export async function start(
   registerMonthGauge(registry, database, log);
 
   let isServing = false;
-  const isDatabaseReady = createReadinessProbe(database, { schema: "quota", migrations }, log);
+  const isDatabaseReady = createReadinessProbe(singleShard(database).shards, { schema: "quota", migrations }, log);
   await startOpsServer(
     {
       host: config.host,

@@ -1,6 +1,7 @@
 import { isUtcTime, isWorkspaceId } from "@parley/rpc/formats";
 import type { Counter } from "prom-client";
-import { type Database, type Queryable, sqlState } from "../database/database.ts";
+import { type Queryable, sqlState } from "../database/database.ts";
+import { requireShard, type ShardedDatabase } from "../database/shards.ts";
 import { ServiceError } from "../errors.ts";
 import { createPageTokens, cutPage } from "../pages.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
@@ -10,6 +11,7 @@ import type { Reload } from "../settings/secrets.ts";
 import {
   type AuditLogEntry,
   deleteExpiredEntries,
+  type EntryPosition,
   insertEntry,
   insertReload,
   type SchemaWithAuditLog,
@@ -52,16 +54,23 @@ type ListedEntry = {
   changedFields: string[];
 };
 
-/** Opens the audit log in a service's schema, and deletes the log's expired entries every hour. */
+/**
+ * Opens the audit log in a service's schema, and deletes the log's expired entries every hour. An entry is on its workspace's shard. The first shard
+ * has the entries that concern no workspace.
+ */
 export function openAuditLog(
-  database: Database,
+  { database, shards }: ShardedDatabase,
   schema: SchemaWithAuditLog,
   counter: Counter<"kind">,
   log: Logger,
   lifecycle: Lifecycle,
 ): AuditLog {
-  const run = () => deleteExpiredEntries(database, schema);
-  runPeriodically({ name: "delete expired audit log entries", intervalMs: DELETE_INTERVAL_MS, run }, log, lifecycle);
+  for (const shard of shards) {
+    const run = () => deleteExpiredEntries(shard.database, schema);
+    runPeriodically({ name: "delete expired audit log entries", intervalMs: DELETE_INTERVAL_MS, run }, log, lifecycle);
+  }
+  const first = requireShard(shards, 0).database;
+  const databaseOf = (workspaceId: string) => (workspaceId === "" ? first : database);
   const recordIn = async (transaction: Queryable, entry: AuditLogEntry) => {
     await insertEntry(transaction, schema, entry);
     counter.inc({ kind: "call" });
@@ -70,7 +79,7 @@ export function openAuditLog(
     recordIn,
     async record(entry) {
       try {
-        await recordIn(database, entry);
+        await recordIn(databaseOf(entry.workspaceId), entry);
       } catch (cause) {
         const { workspaceId, member, method, target, changedFields } = entry;
         const fields = { workspace_id: workspaceId, member, method, target, changed_fields: changedFields };
@@ -81,7 +90,7 @@ export function openAuditLog(
     },
     recordReload(reload) {
       counter.inc({ kind: "reload" });
-      insertReload(database, schema, reload).catch((error: unknown) => {
+      insertReload(first, schema, reload).catch((error: unknown) => {
         log.warn({ ...reload, error }, "reload not recorded");
       });
     },
@@ -89,18 +98,25 @@ export function openAuditLog(
       const before = pageTokens.parse(pageToken)?.entryId;
       if (workspaceId !== "" && !isWorkspaceId(workspaceId)) return { entries: [], nextPageToken: "" };
       const size = pageSize || DEFAULT_PAGE_SIZE;
-      const rows = await selectEntries(database, schema, { workspaceId, before, limit: size + 1 });
+      const rows = await selectEntries(databaseOf(workspaceId), schema, { workspaceId, before, limit: size + 1 });
       const { page, last } = cutPage(rows, size);
       return { entries: page.map(toListed), nextPageToken: pageTokens.format(last) };
     },
     async listAllAuditLogEntries({ since, pageSize, pageToken }) {
       const size = pageSize || DEFAULT_PAGE_SIZE;
       const before = pageTokensOfAll.parse(pageToken);
-      const rows = await selectAllEntries(database, schema, { since: since || undefined, before, limit: size + 1 });
-      const { page, last } = cutPage(rows, size);
+      const options = { since: since || undefined, before, limit: size + 1 };
+      const lists = await Promise.all(shards.map((shard) => selectAllEntries(shard.database, schema, options)));
+      const { page, last } = cutPage(lists.flat().sort(compareNewestFirst), size);
       return { entries: page.map(toListed), nextPageToken: pageTokensOfAll.format(last) };
     },
   };
+}
+
+/** The order of selectAllEntries. */
+function compareNewestFirst(a: EntryPosition, b: EntryPosition): number {
+  if (a.position !== b.position) return a.position < b.position ? 1 : -1;
+  return Number(b.entryId) - Number(a.entryId);
 }
 
 function toListed({ workspaceId, changedAt, member, method, target, changedFields }: StoredEntry): ListedEntry {

@@ -32,8 +32,8 @@ const MAX_LIFETIME_SECONDS = 600;
 
 /** SQLSTATE read_only_sql_transaction. */
 const READ_ONLY = "25006";
-/** SQLSTATE class 08 (connection), the SQLSTATEs of a server shutdown, and Node's codes for a closed connection. */
-const LOST_CONNECTION = /^(08...|57P0[123]|ECONNRESET|EPIPE)$/;
+/** SQLSTATE class 08 (connection), the SQLSTATEs of a server shutdown and of a router without its shard, and Node's codes for a closed connection. */
+const LOST_CONNECTION = /^(08...|57P0[123]|58000|ECONNRESET|EPIPE)$/;
 /** The delays before the retries of a read. The second delay outlasts a restart of the server's processes. */
 const RETRY_DELAYS_MS = [50, 1_000];
 
@@ -110,12 +110,6 @@ function closeIdle(pool: Database): void {
     );
   }
 }
-
-/**
- * For a transaction that reads the first rows in some order (ORDER BY … LIMIT). Makes PostgreSQL read them from an index that has this order.
- * PostgreSQL underestimates how many rows a bot or a visitor has, so without this setting it may read and sort all of them.
- */
-export const AVOID_SORT = "SET LOCAL enable_sort = off";
 
 /** Returns a statement with its own query timeout, for a transaction that raises statement_timeout. */
 export function withQueryTimeout(text: string, values: unknown[], timeoutMs: number): pg.QueryConfig {

@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 test("a service is not ready until the newest migration that it knows is applied", async () => {
-  const isReady = createReadinessProbe(database, required, log);
+  const isReady = createReadinessProbe([{ number: 0, database }], required, log);
   expect(await isReady()).toBe(false);
   await database.query("INSERT INTO service.migrations VALUES ('0002_second'), ('0003_newer')");
   await expect.poll(isReady, { timeout: 5_000 }).toBe(true);
@@ -42,7 +42,7 @@ test("a service is not ready until the newest migration that it knows is applied
 test("a service is not ready at start while the database is unavailable", async () => {
   await database.query("INSERT INTO service.migrations VALUES ('0002_second')");
   await proxy.drop();
-  const isReady = createReadinessProbe(database, required, log);
+  const isReady = createReadinessProbe([{ number: 0, database }], required, log);
   expect(await isReady()).toBe(false);
   await proxy.resume();
   await expect.poll(isReady, { timeout: 5_000 }).toBe(true);
@@ -50,7 +50,7 @@ test("a service is not ready at start while the database is unavailable", async 
 
 test("a service stays ready when the database becomes unavailable", async () => {
   await database.query("INSERT INTO service.migrations VALUES ('0002_second')");
-  const isReady = createReadinessProbe(database, required, log);
+  const isReady = createReadinessProbe([{ number: 0, database }], required, log);
   expect(await isReady()).toBe(true);
   await proxy.drop();
   const deadline = performance.now() + 2_500;
@@ -58,4 +58,24 @@ test("a service stays ready when the database becomes unavailable", async () => 
     expect(await isReady()).toBe(true);
     await sleep(100);
   }
+});
+
+test("with two shards, a service is ready if one is away, but not if one lacks the newest migration or is another shard", async () => {
+  await database.query("INSERT INTO service.migrations VALUES ('0002_second')");
+  const away = openDatabase({ url: "postgres://127.0.0.1:1/away", applicationName: "test", maxConnections: 1 }, log);
+  const shardThatReturns = (row: object) => ({ query: async () => ({ rows: [row] }) }) as unknown as Database;
+  const isReadyBeside = (other: Database) =>
+    createReadinessProbe(
+      [
+        { number: 0, database },
+        { number: 1, database: other },
+      ],
+      required,
+      log,
+    )();
+  expect(await isReadyBeside(away)).toBe(true);
+  expect(await isReadyBeside(shardThatReturns({ shard: 1, isMigrated: true }))).toBe(true);
+  expect(await isReadyBeside(shardThatReturns({ shard: 1, isMigrated: false }))).toBe(false);
+  expect(await isReadyBeside(shardThatReturns({ shard: 0, isMigrated: true }))).toBe(false);
+  await away.end();
 });

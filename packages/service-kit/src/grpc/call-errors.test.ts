@@ -6,7 +6,7 @@ import { createCallErrorLog, toRpcError } from "./call-errors.ts";
 
 const errorWith = (code: string) => Object.assign(new Error("internal details"), { code });
 
-test.each(["08006", "53300", "57P01", "57014", "40P01", "25006", "ECONNREFUSED", "EAI_AGAIN"])(
+test.each(["08006", "53300", "57P01", "57014", "40P01", "25006", "58000", "ECONNREFUSED", "EAI_AGAIN"])(
   "the database or network error %s becomes UNAVAILABLE without its message",
   (code) => {
     const error = toRpcError(errorWith(code));

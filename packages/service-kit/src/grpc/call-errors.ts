@@ -42,10 +42,10 @@ export function createCallErrorLog(log: Logger, kind: string): CallErrorLog {
   };
 }
 
-// SQLSTATE classes 08 (connection), 53 (resources) and 57P (shutdown); 57014 (statement timeout), 55P03 (lock timeout), 40P01 (deadlock) and
-// 25006 (the server is read-only, e.g. a former primary); Node's network errors.
+// SQLSTATE classes 08 (connection), 53 (resources) and 57P (shutdown); 57014 (statement timeout), 55P03 (lock timeout), 40P01 (deadlock),
+// 25006 (the server is read-only, e.g. a former primary) and 58000 (a router does not reach the shard); Node's network errors.
 const TRANSIENT_CODES =
-  /^(08|53|57P|57014$|55P03$|40P01$|25006$)|^E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN)$/;
+  /^(08|53|57P|57014$|55P03$|40P01$|25006$|58000$)|^E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN)$/;
 
 function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -1,4 +1,4 @@
-import { createDatabase } from "@parley/test-support";
+import { createDatabase, queryRows } from "@parley/test-support";
 import { type Database, openDatabase } from "../database/database.ts";
 import { type MigrateOptions, migrate } from "../database/migrate.ts";
 import { createLogger } from "../process/logger.ts";
@@ -18,11 +18,22 @@ type Target = Omit<MigrateOptions, "url"> & { rolePassword: string };
 /** For each schema, the name of a migrated database that createServiceDatabase copies. A test worker migrates this database only once. */
 const templates = new Map<string, Promise<string>>();
 
+export type ServiceDatabaseOptions = {
+  /** By default a random name. */
+  name?: string;
+  /** The number of the database as a logical shard. */
+  shard?: number;
+};
+
 /** Creates a database with one service's migrated schema. */
-export async function createServiceDatabase(target: Target): Promise<ServiceDatabase> {
+export async function createServiceDatabase(
+  target: Target,
+  { name: requestedName, shard }: ServiceDatabaseOptions = {},
+): Promise<ServiceDatabase> {
   const template = templates.get(target.schema) ?? createTemplate(target);
   templates.set(target.schema, template);
-  const { url: adminUrl, drop } = await createDatabase(undefined, { template: await template });
+  const { name, url: adminUrl, drop } = await createDatabase(requestedName, { template: await template });
+  if (shard !== undefined) await queryRows(adminUrl, `ALTER DATABASE ${name} SET parley.shard = ${shard}`);
   const roleUrl = new URL(adminUrl);
   roleUrl.username = target.role;
   roleUrl.password = target.rolePassword;

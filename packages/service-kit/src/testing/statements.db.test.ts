@@ -1,11 +1,12 @@
 import { createDatabase } from "@parley/test-support";
 import { expect, onTestFinished, test } from "vitest";
-import { AVOID_SORT, openDatabase } from "../database/database.ts";
+import { openDatabase } from "../database/database.ts";
+import { avoidSort } from "../database/workspace-transaction.ts";
 import { createLogger } from "../process/logger.ts";
 import { recordStatements } from "./statements.ts";
 
 test.each(["COMMIT", "ROLLBACK"])(
-  "recordStatements records a SET statement with each later statement until %s",
+  "recordStatements records the statement of setLocal with each later statement until %s",
   async (end) => {
     const { url, drop } = await createDatabase();
     const pool = openDatabase({ url, applicationName: "test", maxConnections: 1 }, createLogger("test", "silent"));
@@ -15,11 +16,14 @@ test.each(["COMMIT", "ROLLBACK"])(
     });
     const statements = await recordStatements(pool, async (database) => {
       const connection = await database.connect();
-      for (const text of ["BEGIN", AVOID_SORT, "SELECT 1", end, "SELECT 2"]) await connection.query(text);
+      await connection.query("CREATE TEMP TABLE rows (workspace_id text)");
+      await connection.query("BEGIN");
+      await avoidSort(connection, { table: "rows", workspaceId: "a" });
+      for (const text of ["SELECT 1", end, "SELECT 2"]) await connection.query(text);
       connection.release();
     });
-    expect(statements.map(({ text, setting }) => [text, setting])).toEqual([
-      ["SELECT 1", AVOID_SORT],
+    expect(statements.slice(1).map(({ text, setting }) => [text, setting?.values])).toEqual([
+      ["SELECT 1", ["a"]],
       ["SELECT 2", undefined],
     ]);
   },

@@ -5,13 +5,15 @@ export type Statement = {
   name?: string;
   text: string;
   values: unknown[];
-  /** The last SET statement that ran before this statement in its transaction. */
-  setting?: string | undefined;
+  /** The statement of setLocal that ran last before this statement in its transaction. */
+  setting?: { text: string; values: unknown[] } | undefined;
 };
+
+const SETS_LOCALLY = /^SELECT set_config\(/;
 
 /**
  * Runs `use` and returns the statements that `use` sends through the database or one of its connections. Omits BEGIN, COMMIT,
- * ROLLBACK, SET and FETCH.
+ * ROLLBACK, SET, FETCH and the statements of setLocal.
  */
 export async function recordStatements(
   database: Database,
@@ -19,7 +21,7 @@ export async function recordStatements(
 ): Promise<Statement[]> {
   const statements: Statement[] = [];
   const recordingProxy = (target: object): object => {
-    let setting: string | undefined;
+    let setting: Statement["setting"];
     return new Proxy(target, {
       get(object, name) {
         const member = Reflect.get(object, name);
@@ -29,7 +31,7 @@ export async function recordStatements(
           const [query, values = []] = args;
           const statement = typeof query === "string" ? { text: query, values } : query;
           statements.push({ ...statement, setting });
-          if (statement.text.startsWith("SET")) setting = statement.text;
+          if (SETS_LOCALLY.test(statement.text)) setting = statement;
           if (/^(COMMIT|ROLLBACK)/.test(statement.text)) setting = undefined;
           return Reflect.apply(member, object, args);
         };
@@ -37,7 +39,7 @@ export async function recordStatements(
     });
   };
   await use(recordingProxy(database) as Database);
-  return statements.filter(({ text }) => !/^(BEGIN|COMMIT|ROLLBACK|SET|FETCH)/.test(text));
+  return statements.filter(({ text }) => !/^(BEGIN|COMMIT|ROLLBACK|SET|FETCH)/.test(text) && !SETS_LOCALLY.test(text));
 }
 
 /**
@@ -70,7 +72,7 @@ export async function explainAnalyze(admin: Database, statement: Statement): Pro
   const { name, text, values, setting } = statement;
   const explain = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)";
   return transaction(admin, async (connection) => {
-    if (setting !== undefined) await connection.query(setting);
+    if (setting !== undefined) await connection.query(setting.text, setting.values);
     const run = async (...query: [string, unknown[]?]) => {
       const { rows } = await connection.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(...query);
       return rows.map((row) => row["QUERY PLAN"][0].Plan);

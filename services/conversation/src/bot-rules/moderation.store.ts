@@ -19,16 +19,20 @@ export async function insertPattern(
   { pattern, reason, fallback, appliesTo }: ModerationPattern,
   expected: readonly StoredPattern[],
 ): Promise<StoredPattern | undefined> {
-  return workspaceTransaction(database, workspaceId, async (connection) => {
-    if (!isDeepStrictEqual(await listPatterns(connection, workspaceId, botId), expected)) return undefined;
-    const { rows } = await connection.query<StoredPattern>(
-      `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
+  return workspaceTransaction(
+    database,
+    { table: "conversation.moderation_patterns", workspaceId },
+    async (connection) => {
+      if (!isDeepStrictEqual(await listPatterns(connection, workspaceId, botId), expected)) return undefined;
+      const { rows } = await connection.query<StoredPattern>(
+        `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
        VALUES ($1, $2, $3, $4, $5, $6)
        RETURNING ${PATTERN_COLUMNS}`,
-      [workspaceId, botId, pattern, reason, fallback, appliesTo],
-    );
-    return rows[0];
-  });
+        [workspaceId, botId, pattern, reason, fallback, appliesTo],
+      );
+      return rows[0];
+    },
+  );
 }
 
 /** Replaces a pattern. Returns undefined, and changes nothing, if the bot's patterns are no longer `expected`. */
@@ -38,16 +42,20 @@ export async function updatePattern(
   { id, pattern, reason, fallback, appliesTo }: StoredPattern,
   expected: readonly StoredPattern[],
 ): Promise<StoredPattern | undefined> {
-  return workspaceTransaction(database, workspaceId, async (connection) => {
-    if (!isDeepStrictEqual(await listPatterns(connection, workspaceId, botId), expected)) return undefined;
-    const { rows } = await connection.query<StoredPattern>(
-      `UPDATE conversation.moderation_patterns SET pattern = $4, reason = $5, fallback = $6, applies_to = $7
+  return workspaceTransaction(
+    database,
+    { table: "conversation.moderation_patterns", workspaceId },
+    async (connection) => {
+      if (!isDeepStrictEqual(await listPatterns(connection, workspaceId, botId), expected)) return undefined;
+      const { rows } = await connection.query<StoredPattern>(
+        `UPDATE conversation.moderation_patterns SET pattern = $4, reason = $5, fallback = $6, applies_to = $7
        WHERE workspace_id = $1 AND bot_id = $2 AND pattern_id = $3
        RETURNING ${PATTERN_COLUMNS}`,
-      [workspaceId, botId, id, pattern, reason, fallback, appliesTo],
-    );
-    return rows[0];
-  });
+        [workspaceId, botId, id, pattern, reason, fallback, appliesTo],
+      );
+      return rows[0];
+    },
+  );
 }
 
 /** Lists a bot's patterns in the order in which they are matched. */

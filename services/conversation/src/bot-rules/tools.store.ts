@@ -17,7 +17,7 @@ export async function putTool(
   tool: NewTool,
   limit: number,
 ): Promise<"stored" | "full" | "operators"> {
-  return workspaceTransaction(database, workspaceId, async (connection) => {
+  return workspaceTransaction(database, { table: "conversation.tools", workspaceId }, async (connection) => {
     const { rowCount } = await connection.query(
       `INSERT INTO conversation.tools AS stored (workspace_id, bot_id, name, definition)
        SELECT $1, $2, $3, $4

@@ -6,6 +6,7 @@ import {
   ModerationAdminService,
   SessionAdminService,
 } from "@parley/rpc/conversation";
+import { singleShard } from "@parley/service-kit";
 import { freePorts } from "@parley/test-support";
 import { describe, expect, test } from "vitest";
 import { createTestDatabase } from "../testing/database.ts";
@@ -144,7 +145,8 @@ describe("bots", () => {
         await bots.updateBot({ workspaceId, slug, changes: { logoUrl: `https://chat.example.com${paths[0]}` } });
     }
     expect(paths[0]).toMatch(/^\/widget\/logos\/[0-9a-f]{64}$/);
-    const find = (path = "") => handleGetLogo(system.database, { hash: path.split("/").at(-1) ?? "" });
+    const find = (path = "") =>
+      handleGetLogo(singleShard(system.database).shards, { hash: path.split("/").at(-1) ?? "" });
     expect(await find(paths[0])).toEqual({ contentType: "image/gif", content: gif(1) });
     // Besides the logo in use, the last three are kept.
     const kept = await Promise.allSettled(paths.map(find));

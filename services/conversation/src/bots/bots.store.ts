@@ -56,38 +56,42 @@ export async function insertBot(
   bot: Omit<Bot, "createdAt">,
   { limit, copyOf }: { limit: number; copyOf?: string },
 ): Promise<Bot | "exists" | "full"> {
-  return workspaceTransaction(database, bot.workspaceId, async (connection) => {
-    const counted = await connection.query<{ bots: number }>(
-      "SELECT count(*) AS bots FROM conversation.bots WHERE workspace_id = $1 AND deleted_at IS NULL",
-      [bot.workspaceId],
-    );
-    if ((counted.rows[0]?.bots ?? 0) >= limit) return "full";
-    const { rows } = await connection.query<Bot>(
-      `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, time_zone, display)
+  return workspaceTransaction(
+    database,
+    { table: "conversation.bots", workspaceId: bot.workspaceId },
+    async (connection) => {
+      const counted = await connection.query<{ bots: number }>(
+        "SELECT count(*) AS bots FROM conversation.bots WHERE workspace_id = $1 AND deleted_at IS NULL",
+        [bot.workspaceId],
+      );
+      if ((counted.rows[0]?.bots ?? 0) >= limit) return "full";
+      const { rows } = await connection.query<Bot>(
+        `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, time_zone, display)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
        ON CONFLICT (workspace_id, slug) DO NOTHING RETURNING ${BOT_COLUMNS}`,
-      [bot.workspaceId, bot.id, bot.slug, bot.model, bot.systemPrompt, bot.fallback, bot.timeZone, bot.display],
-    );
-    const [stored] = rows;
-    if (stored === undefined) return "exists";
-    if (copyOf !== undefined) {
-      await connection.query(COPY_PATTERNS, [bot.workspaceId, copyOf, bot.id]);
-      await connection.query(COPY_LOGO, [bot.workspaceId, copyOf, bot.id, bot.display.logoUrl]);
-    }
-    return stored;
-  });
+        [bot.workspaceId, bot.id, bot.slug, bot.model, bot.systemPrompt, bot.fallback, bot.timeZone, bot.display],
+      );
+      const [stored] = rows;
+      if (stored === undefined) return "exists";
+      if (copyOf !== undefined) {
+        await connection.query(COPY_PATTERNS, [bot.workspaceId, copyOf, bot.id]);
+        await connection.query(COPY_LOGO, [bot.workspaceId, copyOf, bot.id, bot.display.logoUrl]);
+      }
+      return stored;
+    },
+  );
 }
 
 // Patterns are tried in the order of their ids.
 const COPY_PATTERNS = `
   INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
-  SELECT workspace_id, $3, pattern, reason, fallback, applies_to FROM conversation.moderation_patterns
+  SELECT $1, $3, pattern, reason, fallback, applies_to FROM conversation.moderation_patterns
   WHERE workspace_id = $1 AND bot_id = $2 ORDER BY pattern_id`;
 
 // Only the logo in use, so that it stays when the original bot is deleted.
 const COPY_LOGO = `
   INSERT INTO conversation.bot_logos (workspace_id, bot_id, hash, content_type, content)
-  SELECT workspace_id, $3, hash, content_type, content FROM conversation.bot_logos
+  SELECT $1, $3, hash, content_type, content FROM conversation.bot_logos
   WHERE workspace_id = $1 AND bot_id = $2 AND strpos($4, hash) > 0`;
 
 /** What goes with a bot. The documents are deleted in the background: see eraseDocumentsOfDeletedBots. */

@@ -10,7 +10,8 @@ const METHOD = SessionAdminService.method.eraseVisitor;
 export type EraseVisitorDeps = {
   database: Database;
   auditLog: Pick<AuditLog, "recordIn">;
-  visitorEraser: Pick<VisitorEraser, "start">;
+  /** By the shard's number. */
+  visitorErasers: readonly Pick<VisitorEraser, "start">[];
 };
 
 /**
@@ -18,12 +19,12 @@ export type EraseVisitorDeps = {
  * Returns how many sessions of the visitor are not erased yet. Throws request_id_reused if the request_id belongs to another visitor's erasure.
  */
 export async function handleEraseVisitor(
-  { database, auditLog, visitorEraser }: EraseVisitorDeps,
+  { database, auditLog, visitorErasers }: EraseVisitorDeps,
   request: EraseVisitorRequest,
 ): Promise<{ sessions: bigint }> {
   const { workspaceId, visitorId, member } = request;
   const requestId = request.requestId || randomUUID();
-  const sessions = await transaction(database, async (connection) => {
+  const { sessions, shard } = await transaction(database, async (connection) => {
     const stored = await storeErasure(connection, { workspaceId, requestId, visitorId });
     if (stored.isReused)
       throw new ServiceError(
@@ -33,8 +34,8 @@ export async function handleEraseVisitor(
       );
     const entry = describeCall(METHOD, member || undefined, request, create(EraseVisitorResponseSchema));
     if (stored.isNew) await auditLog.recordIn(connection, entry);
-    return stored.sessions;
+    return stored;
   });
-  visitorEraser.start();
+  visitorErasers[shard]?.start();
   return { sessions: BigInt(sessions) };
 }

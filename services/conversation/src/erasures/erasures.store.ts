@@ -1,4 +1,4 @@
-import { AVOID_SORT, type Database, NIL_UUID, type Queryable, transaction } from "@parley/service-kit";
+import { avoidSort, type Database, NIL_UUID, type Queryable, SHARD_NUMBER, transaction } from "@parley/service-kit";
 import { microsecondsSql, type SessionPosition, toTimestamp, visitorSessionsSql } from "../sessions/index.ts";
 
 /** A request to erase a visitor. */
@@ -28,7 +28,7 @@ const STORE = `
     ON CONFLICT (workspace_id, request_id) DO NOTHING
     RETURNING request_id
   )
-  SELECT sessions, EXISTS (SELECT FROM stored) AS "isNew" FROM visitor`;
+  SELECT sessions, EXISTS (SELECT FROM stored) AS "isNew", ${SHARD_NUMBER} AS shard FROM visitor`;
 
 export type StoredErasure = {
   /** The number of the visitor's sessions that are not erased. */
@@ -37,6 +37,8 @@ export type StoredErasure = {
   isNew: boolean;
   /** Whether the request id belongs to the erasure of another visitor. */
   isReused: boolean;
+  /** The number of the shard that has the request. */
+  shard: number;
 };
 
 export async function storeErasure(
@@ -45,7 +47,7 @@ export async function storeErasure(
 ): Promise<StoredErasure> {
   type Stored = Omit<StoredErasure, "isReused">;
   const { rows } = await database.query<Stored>(STORE, [workspaceId, requestId, visitorId]);
-  const stored = rows[0] ?? { sessions: 0, isNew: false };
+  const stored = rows[0] ?? { sessions: 0, isNew: false, shard: 0 };
   if (stored.isNew) return { ...stored, isReused: false };
   const { rows: earlier } = await database.query<{ visitorId: string }>(
     'SELECT visitor_id AS "visitorId" FROM conversation.erasures WHERE workspace_id = $1 AND request_id = $2',
@@ -89,7 +91,7 @@ export async function listSessionsToErase(
 ): Promise<SessionPosition[]> {
   const activity = after === undefined ? "-infinity" : toTimestamp(BigInt(after.microseconds));
   const { rows } = await transaction(database, async (connection) => {
-    await connection.query(AVOID_SORT);
+    await avoidSort(connection, { table: "conversation.sessions", workspaceId });
     return connection.query<SessionPosition>(
       `SELECT s.session_id AS "sessionId", ${microsecondsSql("s.at")} AS microseconds
        FROM (${LISTED_SESSIONS}) s

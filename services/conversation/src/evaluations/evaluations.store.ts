@@ -37,7 +37,7 @@ export async function insertCase(
   { question, document }: Omit<EvaluationCase, "id">,
   limit: number,
 ): Promise<EvaluationCase | "exists" | "full"> {
-  return workspaceTransaction(database, workspaceId, async (connection) => {
+  return workspaceTransaction(database, { table: "conversation.evaluation_cases", workspaceId }, async (connection) => {
     const { rows } = await connection.query<Partial<EvaluationCase> & { count: number }>(
       `WITH counted AS (
          SELECT count(*)::integer AS count FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2

@@ -1,12 +1,15 @@
 import { KeyAdminService } from "@parley/rpc/conversation";
+import { singleShard } from "@parley/service-kit";
 import { recordStatements } from "@parley/service-kit/testing";
 import { expect, test } from "vitest";
 import { useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
+import { KeyShards } from "./key-shards.service.ts";
 import { KeyUses } from "./key-uses.worker.ts";
 import { handleResolveKey } from "./resolve-key.rpc.ts";
 
 const system = useTestSystem();
+const keyShards = new KeyShards("svc_pk_");
 const HOUR_MS = 3_600_000;
 
 /** Creates a bot with keys. Returns the workspace and the keys. */
@@ -38,7 +41,7 @@ test("the list shows the day of a key's last use, and nothing for a key that was
   const uses = new KeyUses(system.database);
   const [publicKey = ""] = publicKeys;
   const statements = await recordStatements(system.database, (database) =>
-    handleResolveKey({ database, keyPrefix: "svc_pk_", keyUses: uses }, { publicKey }),
+    handleResolveKey({ ...singleShard(database), keyShards, keyUses: [uses] }, { publicKey }),
   );
   expect(statements).toHaveLength(1);
   expect(await lastUses(workspaceId)).toEqual(["", ""]);

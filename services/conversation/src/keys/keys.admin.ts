@@ -1,27 +1,30 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { ApiKeySchema, KeyAdminService } from "@parley/rpc/conversation";
-import { type Database, isWorkspaceId, notFound, ServiceError } from "@parley/service-kit";
+import { isWorkspaceId, notFound, ServiceError, type ShardedDatabase, shardOfWorkspace } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import { normaliseAllowedDomains } from "./allowed-domain.ts";
+import type { KeyShards } from "./key-shards.service.ts";
 import { type ApiKey, insertKey, listKeys, revokeKey, updateKey } from "./keys.store.ts";
-import { isPublicKey } from "./public-key.ts";
 
 /** The limit of a workspace's keys that are not revoked. Also the limit of the revoked keys that ListKeys returns. */
 const MAX_KEYS = 1_000;
 
 export function createKeyAdmin(
-  database: Database,
-  keyPrefix: string,
-  newPublicKey: () => string,
+  sharded: ShardedDatabase,
+  keyShards: KeyShards,
+  newPublicKey: (shard?: number) => string,
 ): ServiceImpl<typeof KeyAdminService> {
+  const { database, shards } = sharded;
   return {
     async createKey(request) {
       const allowedDomains = normaliseAllowedDomains(request.domains);
       await requireBotId(database, request);
       const { workspaceId, botSlug } = request;
+      const shard = await shardOfWorkspace(sharded, "conversation.api_keys", workspaceId);
       const newKey = {
-        publicKey: newPublicKey(),
+        // The key of a single database names no shard, because the database may become one of several shards.
+        publicKey: newPublicKey(shards.length === 1 ? undefined : shard.number),
         workspaceId,
         botSlug,
         allowedDomains,
@@ -42,8 +45,11 @@ export function createKeyAdmin(
     async updateKey({ publicKey, workspaceId, domains, name: newName }) {
       const name = newName?.trim();
       const allowedDomains = domains.length === 0 && name !== undefined ? undefined : normaliseAllowedDomains(domains);
-      const couldExist = isPublicKey(keyPrefix, publicKey) && (workspaceId === "" || isWorkspaceId(workspaceId));
-      const key = couldExist ? await updateKey(database, publicKey, workspaceId, { allowedDomains, name }) : undefined;
+      const couldExist = workspaceId === "" || isWorkspaceId(workspaceId);
+      const changes = { allowedDomains, name };
+      const key = couldExist
+        ? await keyShards.find(shards, publicKey, (shard) => updateKey(shard.database, publicKey, workspaceId, changes))
+        : undefined;
       if (key === undefined) throw notFound("key_not_found", "no such key, or it is revoked");
       return { key: toMessage(key) };
     },
@@ -53,8 +59,10 @@ export function createKeyAdmin(
       };
     },
     async revokeKey({ publicKey, workspaceId }) {
-      const couldExist = isPublicKey(keyPrefix, publicKey) && (workspaceId === "" || isWorkspaceId(workspaceId));
-      const key = couldExist ? await revokeKey(database, publicKey, workspaceId) : undefined;
+      const couldExist = workspaceId === "" || isWorkspaceId(workspaceId);
+      const key = couldExist
+        ? await keyShards.find(shards, publicKey, (shard) => revokeKey(shard.database, publicKey, workspaceId))
+        : undefined;
       if (key === undefined) throw notFound("key_not_found", "no such key");
       return { key: toMessage(key) };
     },

@@ -42,9 +42,12 @@ export async function insertKey(
   key: Pick<ApiKey, "publicKey" | "workspaceId" | "botSlug" | "allowedDomains" | "name">,
   limit: number,
 ): Promise<ApiKey | undefined> {
-  return workspaceTransaction(database, key.workspaceId, async (connection) => {
-    const { rows } = await connection.query<ApiKey>(
-      `WITH k AS (
+  return workspaceTransaction(
+    database,
+    { table: "conversation.api_keys", workspaceId: key.workspaceId },
+    async (connection) => {
+      const { rows } = await connection.query<ApiKey>(
+        `WITH k AS (
          INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains, name)
          SELECT workspace_id, $3, bot_id, $4, $6 FROM conversation.bots
          WHERE workspace_id = $1 AND slug = $2 AND deleted_at IS NULL
@@ -52,10 +55,11 @@ export async function insertKey(
          RETURNING *
        )
        ${SELECT_API_KEY} JOIN k USING (workspace_id, bot_id)`,
-      [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains, limit, key.name],
-    );
-    return rows[0];
-  });
+        [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains, limit, key.name],
+      );
+      return rows[0];
+    },
+  );
 }
 
 /** Lists a workspace's keys that are not revoked and the `maxRevoked` keys that were revoked last, all in the order of their creation. */

@@ -1,19 +1,28 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ResolveKeyRequest, ResolveKeyResponseSchema } from "@parley/rpc/conversation";
-import { type Database, notFound } from "@parley/service-kit";
+import { notFound, type Shard } from "@parley/service-kit";
+import type { KeyShards } from "./key-shards.service.ts";
 import type { KeyUses } from "./key-uses.worker.ts";
 import { resolveKey } from "./keys.store.ts";
-import { isPublicKey } from "./public-key.ts";
 
-export type ResolveKeyDeps = { database: Database; keyPrefix: string; keyUses: Pick<KeyUses, "add"> };
+export type ResolveKeyDeps = {
+  shards: readonly Shard[];
+  keyShards: KeyShards;
+  /** By the shard's number. */
+  keyUses: readonly Pick<KeyUses, "add">[];
+};
 
 /** Does not cache keys: the edge already caches the response for 4 s, and a revoked key must be refused within 5 s. */
 export async function handleResolveKey(
-  { database, keyPrefix, keyUses }: ResolveKeyDeps,
+  { shards, keyShards, keyUses }: ResolveKeyDeps,
   { publicKey }: Pick<ResolveKeyRequest, "publicKey">,
 ): Promise<MessageInitShape<typeof ResolveKeyResponseSchema>> {
-  const found = isPublicKey(keyPrefix, publicKey) ? await resolveKey(database, publicKey) : undefined;
+  const findOn = async ({ number, database }: Shard) => {
+    const key = await resolveKey(database, publicKey);
+    if (key !== undefined) keyUses[number]?.add({ workspaceId: key.workspaceId, publicKey });
+    return key;
+  };
+  const found = await keyShards.find(shards, publicKey, findOn);
   if (found === undefined) throw notFound("invalid_api_key", "no such key");
-  keyUses.add({ workspaceId: found.workspaceId, publicKey });
   return found;
 }

@@ -1,4 +1,4 @@
-import { AVOID_SORT, type Database, transaction } from "@parley/service-kit";
+import { avoidSort, type Database, transaction } from "@parley/service-kit";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
 import { prefixAndSuffixOf } from "./spelling.ts";
 
@@ -63,7 +63,7 @@ export async function readCorrectionCandidates(
   };
   const { rows } = await transaction(database, async (connection) => {
     // Changes a setting: PostgreSQL then reads each next word from an index instead of sorting all words.
-    await connection.query(AVOID_SORT);
+    await avoidSort(connection, { table: "conversation.knowledge_words", workspaceId: bot.workspaceId });
     return connection.query<{ index: number; word: string }>(statement);
   });
   return words.map((_, index) => rows.filter((row) => row.index === index).map(({ word }) => word));

@@ -100,7 +100,7 @@ export function createKnowledgeAdmin({
           const text = url === "" && isEditable(raw.format) ? new TextDecoder().decode(raw.content) : undefined;
           const expectedUpdatedAt = request.expectedUpdatedAt || undefined;
           const source = { workspaceId, botId, name, format: raw.format, url, document, text, expectedUpdatedAt };
-          const language = requestedLanguage ?? (await detectLanguage(database, document.firstWords));
+          const language = requestedLanguage ?? (await detectLanguage(database, workspaceId, document.firstWords));
           const stored = await putSource(database, { ...source, language }, limits);
           return { source: toMessage(stored, embeddings.status) };
         });

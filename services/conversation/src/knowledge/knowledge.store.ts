@@ -81,9 +81,9 @@ const INSERT_CHUNKS = `
     FROM unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
            WITH ORDINALITY AS chunk (heading, content, innermost_heading, outer_headings, words, code, position),
          CAST('pg_catalog.' || $4::text AS regconfig) AS dictionary
-    RETURNING terms
+    RETURNING workspace_id, terms
   )
-  SELECT lexeme, count(*) AS chunks FROM stored, unnest(tsvector_to_array(terms)) AS lexeme GROUP BY lexeme`;
+  SELECT lexeme, count(*) AS chunks FROM stored, unnest(tsvector_to_array(terms)) AS lexeme WHERE workspace_id = $1 GROUP BY lexeme`;
 
 const READ_LEXEMES = `
   SELECT word, lexeme

@@ -1,11 +1,4 @@
-import {
-  Counter,
-  type Database,
-  type Logger,
-  type Registry,
-  registerMeasuredGauges,
-  startAtZero,
-} from "@parley/service-kit";
+import { Counter, type Logger, type Registry, registerShardGauges, type Shard, startAtZero } from "@parley/service-kit";
 import { REPAIR_KINDS } from "./reconcile.service.ts";
 import { measureCallLog, measureReconciliation } from "./reconciliation.worker.ts";
 
@@ -22,8 +15,8 @@ export function createRepairCounter(registry: Registry): Counter<"kind"> {
 }
 
 /** Every replica, not only the one that reconciles, reports the same values. */
-export function registerReconciliationGauges(registry: Registry, database: Database, log: Logger): void {
-  registerMeasuredGauges(
+export function registerReconciliationGauges(registry: Registry, shards: readonly Shard[], log: Logger): void {
+  registerShardGauges(
     registry,
     {
       lagSeconds: {
@@ -35,10 +28,11 @@ export function registerReconciliationGauges(registry: Registry, database: Datab
         help: "Time of the last complete run of the reconciliation, in seconds since 1970; NaN before the first run.",
       },
     },
-    () => measureReconciliation(database),
+    shards,
+    ({ database }) => measureReconciliation(database),
     log,
   );
-  registerMeasuredGauges(
+  registerShardGauges(
     registry,
     {
       lagSeconds: {
@@ -46,7 +40,8 @@ export function registerReconciliationGauges(registry: Registry, database: Datab
         help: "Upper bound for the age of the oldest done turn that has not been compared with the call log yet.",
       },
     },
-    () => measureCallLog(database),
+    shards,
+    ({ database }) => measureCallLog(database),
     log,
   );
 }

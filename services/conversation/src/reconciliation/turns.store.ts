@@ -1,6 +1,6 @@
 import { type TurnStatus, toSettleOutcomeSql } from "@parley/rpc/outcomes";
-import { type Database, NIL_UUID, type TurnPosition } from "@parley/service-kit";
-import type { Settlement } from "../turns/index.ts";
+import { type Database, NIL_UUID, SHARD_NUMBER, type TurnPosition } from "@parley/service-kit";
+import type { QueuedSettlement } from "../turns/index.ts";
 
 export type TurnKey = { workspaceId: string; turnId: string };
 
@@ -92,11 +92,11 @@ const ENQUEUE = `
   ORDER BY t.workspace_id, t.turn_id
   ON CONFLICT (workspace_id, turn_id) DO NOTHING
   RETURNING o.workspace_id AS "workspaceId", o.turn_id AS "turnId", o.outcome, to_char(o.month, 'YYYY-MM') AS month,
-    to_char(o.unpaid_day, 'YYYY-MM-DD') AS "unpaidDay"`;
+    to_char(o.unpaid_day, 'YYYY-MM-DD') AS "unpaidDay", ${SHARD_NUMBER} AS shard`;
 
 /** Adds the settlements of closed turns to the outbox. Returns the added settlements. */
-export async function enqueueSettlements(database: Database, turns: readonly TurnKey[]): Promise<Settlement[]> {
-  const { rows } = await database.query<Settlement>({
+export async function enqueueSettlements(database: Database, turns: readonly TurnKey[]): Promise<QueuedSettlement[]> {
+  const { rows } = await database.query<QueuedSettlement>({
     name: "enqueue_settlements",
     text: ENQUEUE,
     values: toColumns(turns),

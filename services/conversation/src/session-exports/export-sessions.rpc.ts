@@ -109,7 +109,7 @@ class SessionWalk {
   /** Reads the end of the export's time range. Must be called before pages(). */
   async readEnd(): Promise<void> {
     this.#untilMicroseconds = await this.#read(this.#runPaced, (database) =>
-      readExportEnd(database, this.#start.until),
+      readExportEnd(database, this.#request.workspaceId, this.#start.until),
     );
   }
 

@@ -1,4 +1,4 @@
-import type { Database } from "@parley/service-kit";
+import { type Database, onShardOfWorkspace } from "@parley/service-kit";
 import {
   hasHadVisitorSql,
   IS_LISTED,
@@ -99,10 +99,15 @@ export async function readSessions(database: Database, page: ExportPage): Promis
 }
 
 /** Returns the earlier of `until` and 60 s ago by the database's clock, in microseconds since 1970. */
-export async function readExportEnd(database: Database, until: string | undefined): Promise<number> {
-  const { rows } = await database.query<{ end: number }>(
-    `SELECT ${microsecondsSql("least($1::timestamptz, clock_timestamp() - interval '60 seconds')")} AS end`,
-    [until],
-  );
+export async function readExportEnd(
+  database: Database,
+  workspaceId: string,
+  until: string | undefined,
+): Promise<number> {
+  const end = microsecondsSql("least($2::timestamptz, clock_timestamp() - interval '60 seconds')");
+  const { rows } = await database.query<{ end: number }>(onShardOfWorkspace("conversation.sessions", `${end} AS end`), [
+    workspaceId,
+    until,
+  ]);
   return rows[0]?.end ?? 0;
 }

@@ -1,4 +1,4 @@
-import { AVOID_SORT, type Database, transaction } from "@parley/service-kit";
+import { avoidSort, type Database, transaction } from "@parley/service-kit";
 import {
   formatTimeSql,
   IS_LISTED,
@@ -73,7 +73,7 @@ export async function listSessions(
 ): Promise<SessionPage> {
   const { text, values } = listSql(workspaceId, filters, after, limit + 1);
   const { rows } = await transaction(database, async (connection) => {
-    await connection.query(AVOID_SORT);
+    await avoidSort(connection, { table: "conversation.sessions", workspaceId });
     return connection.query<Row>(text, values);
   });
   const found = rows.filter((row) => row.matches);

@@ -1,4 +1,4 @@
-import { type Database, transaction, withQueryTimeout } from "@parley/service-kit";
+import { type Database, setLocal, transaction, withQueryTimeout } from "@parley/service-kit";
 import {
   type ClosedTurn,
   RECORD_CLOSED_TURNS,
@@ -24,7 +24,8 @@ const CANCEL_TURNS = `
     WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming'
     RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
   ), ${RECORD_CLOSED_TURNS}, ${RECORD_CLOSED_TURNS_FOR_EDGE}
-  ${SELECT_CLOSED_TURNS}`;
+  ${SELECT_CLOSED_TURNS}
+  WHERE c.workspace_id = $1`;
 
 const DELETE_VISITORS = "DELETE FROM conversation.session_visitors WHERE workspace_id = $1 AND session_id = $2";
 
@@ -52,7 +53,8 @@ export async function eraseSession(
   const sessionKey = [workspaceId, sessionId];
   const query = (text: string, values: unknown[] = sessionKey) => withQueryTimeout(text, values, QUERY_TIMEOUT_MS);
   return transaction(database, async (connection) => {
-    await connection.query(`SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+    const key = { table: "conversation.sessions", workspaceId };
+    await setLocal(connection, key, "statement_timeout", String(STATEMENT_TIMEOUT_MS));
     const { rowCount } = await connection.query(query(ERASE_SESSION, [...sessionKey, inactiveDays]));
     if (rowCount === 0) return undefined;
     const { rows } = await connection.query<ClosedTurn>(query(CANCEL_TURNS));

@@ -9,12 +9,11 @@ import {
   type Logger,
   openSpan,
   pause,
-  type Registry,
   type Span,
   withJitter,
 } from "@parley/service-kit";
 import { QueueReadStart, ReaderLease } from "../leases/index.ts";
-import { createSettleLagHistogram, registerOutboxGauges } from "../metrics.ts";
+import type { createSettleLagHistogram } from "../metrics.ts";
 import type { Settlement } from "../turns/index.ts";
 import { deleteSettled, positionBefore, readOutbox, readOutboxMark } from "./outbox.store.ts";
 
@@ -28,6 +27,8 @@ const MAX_QUEUED = 10_000;
  * many turns as for one. The delay is harmless, because a turn's hold counts against the cap until the turn is settled.
  */
 const BATCH_WINDOW_MS = 50;
+/** With several shards, a call settles the turns of one shard only. A longer pause keeps the number of calls low. */
+const SHARD_BATCH_WINDOW_MS = 300;
 const SETTLE_TIMEOUT_MS = 5_000;
 const POLL_MS = 1_000;
 /** The poll leaves out younger rows, because they are probably still in the queue of the process that wrote them. */
@@ -36,9 +37,21 @@ const MAX_BACKOFF_MS = 5_000;
 /** If the replica that polls the outbox dies, another one takes over within about 7 s. */
 const POLL_LEASE_SECONDS = 5;
 
+export type SettlerOptions = {
+  /** The database of one shard. */
+  database: Database;
+  quota: Quota;
+  lag: ReturnType<typeof createSettleLagHistogram>;
+  log: Logger;
+  /** Whether the shard is the only one. */
+  isOnlyShard: boolean;
+  /** Waits between two calls, at most until the signal is aborted. */
+  waitForMoreTurns?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
+};
+
 /**
- * Settles closed turns with the quota service, at least once each:
- * - turns that this process closed are settled immediately, or in a batch every 50 ms under load;
+ * Settles the closed turns of one shard with the quota service, at least once each:
+ * - turns that this process closed are settled immediately, or in a batch every 50 ms (with several shards 300 ms) under load;
  * - one replica at a time polls the outbox, settles all other turns and retries failed settlements.
  *
  * Settle is idempotent, so two replicas may settle the same turn.
@@ -47,7 +60,7 @@ export class Settler {
   readonly #database: Database;
   readonly #quota: Quota;
   readonly #log: Logger;
-  readonly #lag: ReturnType<typeof createSettleLagHistogram>;
+  readonly #lag: SettlerOptions["lag"];
   readonly #waitForMoreTurns: (signal: AbortSignal) => Promise<unknown>;
   readonly #stop = new AbortController();
   readonly #lease: ReaderLease;
@@ -61,21 +74,14 @@ export class Settler {
   /** Consecutive failures of Settle calls and of polls. While there are any, pushed turns are left to the poll of the outbox. */
   #failures = 0;
 
-  /** @param waitForMoreTurns waits between two calls, at most until the signal is aborted. */
-  constructor(
-    database: Database,
-    quota: Quota,
-    registry: Registry,
-    log: Logger,
-    waitForMoreTurns = (signal: AbortSignal): Promise<unknown> => pause(BATCH_WINDOW_MS, signal),
-  ) {
+  constructor({ database, quota, lag, log, isOnlyShard, waitForMoreTurns }: SettlerOptions) {
     this.#database = database;
     this.#quota = quota;
     this.#lease = new ReaderLease(database, "outbox", POLL_LEASE_SECONDS);
     this.#log = log;
-    this.#waitForMoreTurns = waitForMoreTurns;
-    this.#lag = createSettleLagHistogram(registry);
-    registerOutboxGauges(registry, database, log);
+    this.#waitForMoreTurns =
+      waitForMoreTurns ?? ((signal) => pause(isOnlyShard ? BATCH_WINDOW_MS : SHARD_BATCH_WINDOW_MS, signal));
+    this.#lag = lag;
   }
 
   start(): void {

@@ -7,7 +7,7 @@ import type {
   ListUsageByBotRequest,
   ListUsageByBotResponseSchema,
 } from "@parley/rpc/conversation";
-import { type Database, isWorkspaceId } from "@parley/service-kit";
+import { type Database, isWorkspaceId, type Shard } from "@parley/service-kit";
 import { readBotUsage } from "./bot-usage.store.ts";
 import { quantileMs } from "./first-token-times.ts";
 import { compareWeeks, countRatedSessions, readDays, readFirstTokenHistogram } from "./statistics.store.ts";
@@ -42,9 +42,12 @@ export async function listUsageByBot(
   };
 }
 
+/** The workspaces of a shard are in the order of their ids. */
 export async function compareWeeksOfWorkspaces(
-  database: Database,
+  shards: readonly Shard[],
   { workspaceIds }: CompareWeeksRequest,
 ): Promise<MessageInitShape<typeof CompareWeeksResponseSchema>> {
-  return { workspaces: await compareWeeks(database, workspaceIds.filter(isWorkspaceId)) };
+  const ids = workspaceIds.filter(isWorkspaceId);
+  const lists = await Promise.all(shards.map(({ database }) => compareWeeks(database, ids)));
+  return { workspaces: lists.flat() };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { RenewEdgeRequestSchema } from "@parley/rpc/conversation";
-import type { Database } from "@parley/service-kit";
+import { type Database, singleShard } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { lockTables } from "../testing/sessions.ts";
 import { useTestSystem } from "../testing/system.ts";
@@ -29,8 +29,9 @@ test.each([
   const query = async () => {
     throw Object.assign(new Error("from the database"), { code });
   };
+  const { shards } = singleShard({ query } as unknown as Database);
   const request = create(RenewEdgeRequestSchema, { edgeId: randomUUID() });
-  await expect(handleRenewEdge({ query } as unknown as Database, 30, request)).rejects.toMatchObject(expected);
+  await expect(handleRenewEdge(shards, 30, request)).rejects.toMatchObject(expected);
 });
 
 test("if the database does not answer within a tenth of the lease, RenewEdge fails with lease_not_stored", async () => {
@@ -38,7 +39,8 @@ test("if the database does not answer within a tenth of the lease, RenewEdge fai
   const unlock = await lockTables(system.admin, "conversation.sessions", "conversation.edges");
   try {
     const startedAt = performance.now();
-    const renewal = handleRenewEdge(system.database, 5, create(RenewEdgeRequestSchema, { edgeId }));
+    const { shards } = singleShard(system.database);
+    const renewal = handleRenewEdge(shards, 5, create(RenewEdgeRequestSchema, { edgeId }));
     await expect(renewal).rejects.toMatchObject({ code: "lease_not_stored" });
     const waitedMs = performance.now() - startedAt;
     expect(waitedMs).toBeGreaterThan(490);

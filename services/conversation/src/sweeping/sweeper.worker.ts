@@ -1,6 +1,6 @@
 import type { Database, Logger } from "@parley/service-kit";
 import { QueueReadStart, ReaderLease } from "../leases/index.ts";
-import type { Settlement } from "../turns/index.ts";
+import type { NotifySettler } from "../turns/index.ts";
 import { deleteOldEdgeRows } from "./edge-leases.store.ts";
 import { readClock, readSweepMark, sweep } from "./sweep.store.ts";
 
@@ -16,7 +16,7 @@ export class Sweeper {
   readonly #edgeLeaseSeconds: number;
   /** If the database was unavailable for longer than this, edges may have been unable to renew their leases. */
   readonly #graceSeconds: number;
-  readonly #onTurnsClosed: (closed: readonly Settlement[]) => void;
+  readonly #onTurnsClosed: NotifySettler;
   readonly #log: Logger;
   readonly #readClock: typeof readClock;
   readonly #readerLease: ReaderLease;
@@ -30,7 +30,7 @@ export class Sweeper {
   constructor(
     database: Database,
     edgeLeaseSeconds: number,
-    onTurnsClosed: (closed: readonly Settlement[]) => void,
+    onTurnsClosed: NotifySettler,
     log: Logger,
     clock = readClock,
   ) {

@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import { createServiceDatabase, type ServiceDatabase } from "@parley/service-kit/testing";
+import { createServiceDatabase, type ServiceDatabase, type ServiceDatabaseOptions } from "@parley/service-kit/testing";
 import { migrations } from "../../migrations/index.ts";
 import { APPEND_ONLY_TABLES } from "../role.ts";
 
@@ -9,14 +9,15 @@ export const ROLE_PASSWORD = "conversation-test";
 export type TestDatabase = ServiceDatabase;
 
 /** Creates a database with the migrated conversation schema. */
-export function createTestDatabase(): Promise<TestDatabase> {
-  return createServiceDatabase({
+export function createTestDatabase(options?: ServiceDatabaseOptions): Promise<TestDatabase> {
+  const target = {
     schema: "conversation",
     role: ROLE,
     rolePassword: ROLE_PASSWORD,
     appendOnlyTables: APPEND_ONLY_TABLES,
     migrations,
-  });
+  };
+  return createServiceDatabase(target, options);
 }
 
 /** Returns the number of connections to the database that wait for a lock. */

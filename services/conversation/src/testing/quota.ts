@@ -8,6 +8,8 @@ export type TestQuota = {
   target: string;
   /** The settlements of each Settle call. */
   settleCalls: Settlement[][];
+  /** The shard of each settled turn's first Settle call. */
+  shardByTurn: Map<string, number>;
   outcomeOf(turnId: string): SettleOutcome | undefined;
   countDone(workspaceId: string): number;
   /** Deletes a turn, as pruning or a restore from an older backup does. */
@@ -46,6 +48,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
   const quota: TestQuota = {
     target: "",
     settleCalls: [],
+    shardByTurn: new Map(),
     months: [],
     isUnavailable: false,
     isSettleUnavailable: false,
@@ -84,10 +87,14 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     QuotaService,
     {
       reserve: unimplemented,
-      async settle({ settlements }) {
+      async settle({ settlements, shard }) {
         if (quota.isSettleUnavailable) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
         quota.settleCalls.push(settlements);
-        for (const each of settlements) if (!settlementByTurn.has(each.turnId)) settlementByTurn.set(each.turnId, each);
+        for (const each of settlements) {
+          if (settlementByTurn.has(each.turnId)) continue;
+          settlementByTurn.set(each.turnId, each);
+          quota.shardByTurn.set(each.turnId, shard);
+        }
         const acknowledged = settlements.filter((each) => !quota.unacknowledged.has(each.turnId));
         return { settled: acknowledged.map(({ workspaceId, turnId, outcome }) => ({ workspaceId, turnId, outcome })) };
       },
@@ -102,8 +109,9 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
         else quota.workspaces.add(workspaceId);
         return {};
       },
-      async getMonth({ workspaceId, month, maxWorkspaces, afterWorkspaceId }) {
-        const all = new Set([...settlementByTurn.values()].map((each) => each.workspaceId));
+      async getMonth({ workspaceId, month, maxWorkspaces, afterWorkspaceId, shard }) {
+        const ofShard = [...settlementByTurn.values()].filter((each) => quota.shardByTurn.get(each.turnId) === shard);
+        const all = new Set(ofShard.map((each) => each.workspaceId));
         const sorted = [...all].filter((id) => id > afterWorkspaceId).sort((a, b) => (a < b ? -1 : 1));
         const page = maxWorkspaces > 0 ? sorted.slice(0, maxWorkspaces) : sorted;
         const selected = workspaceId === "" ? page : [workspaceId];

@@ -1,7 +1,16 @@
 import { QuotaService } from "@parley/rpc/quota";
-import { connectPeer, createLogger, type Database, fixedTokens, Lifecycle, Registry } from "@parley/service-kit";
+import {
+  connectPeer,
+  createLogger,
+  type Database,
+  fixedTokens,
+  Lifecycle,
+  Registry,
+  singleShard,
+} from "@parley/service-kit";
 import { afterEach, beforeEach } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
+import { createSettleLagHistogram, registerOutboxGauges } from "../metrics.ts";
 import { measureOutbox } from "../settlement/outbox.store.ts";
 import { Settler } from "../settlement/settler.worker.ts";
 import { closeTurn } from "../turns/close-turn.store.ts";
@@ -39,8 +48,10 @@ export function useTestSettlement() {
     waitForMoreTurns,
   }: SettlerOptions = {}) {
     const { target } = system.quota;
-    const client = connectPeer(QuotaService, { target, internalTokens: fixedTokens("t") }, lifecycle);
-    const settler = new Settler(database, client, registry, log, waitForMoreTurns);
+    const quota = connectPeer(QuotaService, { target, internalTokens: fixedTokens("t") }, lifecycle);
+    registerOutboxGauges(registry, singleShard(database).shards, log);
+    const lag = createSettleLagHistogram(registry);
+    const settler = new Settler({ database, quota, lag, log, isOnlyShard: true, waitForMoreTurns });
     lifecycle.onClose("settler", () => settler.stop());
     return settler;
   }

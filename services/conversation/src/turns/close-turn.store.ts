@@ -5,7 +5,7 @@ import {
   type TurnStatus,
   toSettleOutcomeSql,
 } from "@parley/rpc/outcomes";
-import { type Database, defineStatement } from "@parley/service-kit";
+import { type Database, defineStatement, SHARD_NUMBER } from "@parley/service-kit";
 import { countRefusalSql, isRefusal, maxStoredRefusals, roomSql } from "./refusal-counts.store.ts";
 import type { ToolUse } from "./tool-use.ts";
 
@@ -20,11 +20,14 @@ export type Settlement = {
   unpaidDay: string | null;
 };
 
+/** A settlement in the outbox of a shard. */
+export type QueuedSettlement = Settlement & { shard: number };
+
 /** Passes turns to the settler, so that they do not wait for its next poll of the outbox. Their outbox rows must be committed. */
-export type NotifySettler = (closed: readonly Settlement[]) => void;
+export type NotifySettler = (closed: readonly QueuedSettlement[]) => void;
 
 /** A row of SELECT_CLOSED_TURNS. `model` is the model that CloseTurn's request named, or else the model that openTurn stored. */
-export type ClosedTurn = Settlement & { model: string };
+export type ClosedTurn = QueuedSettlement & { model: string };
 
 export type TurnResult = { outcome: Outcome; model: string; tokensIn: number; tokensOut: number; latencyMs: number };
 
@@ -92,7 +95,7 @@ export const RECORD_CLOSED_TURNS_FOR_EDGE = `
 /** Returns a ClosedTurn for each turn that RECORD_CLOSED_TURNS stored. */
 export const SELECT_CLOSED_TURNS = `
   SELECT s.workspace_id AS "workspaceId", s.turn_id AS "turnId", s.outcome, to_char(s.month, 'YYYY-MM') AS month,
-         to_char(s.unpaid_day, 'YYYY-MM-DD') AS "unpaidDay", c.model
+         to_char(s.unpaid_day, 'YYYY-MM-DD') AS "unpaidDay", c.model, ${SHARD_NUMBER} AS shard
   FROM settlement s JOIN closed c USING (workspace_id, turn_id)`;
 
 // A turn is streaming if and only if closed_at is null. The statement must not filter by status: PostgreSQL would then often choose the index of
@@ -109,7 +112,8 @@ const closeTurnSql = ({ before = "", from = "", content = ":content::text", afte
       AND (:deadlineMicroseconds::bigint IS NULL OR clock_timestamp() <= to_timestamp(:deadlineMicroseconds / 1e6))
     RETURNING t.*, ${content} AS content, :toolsCalled::jsonb AS tools_called
   ), ${RECORD_CLOSED_TURNS} ${after}
-  ${SELECT_CLOSED_TURNS}`;
+  ${SELECT_CLOSED_TURNS}
+  WHERE c.workspace_id = :workspaceId`;
 
 type CloseValues = Omit<Closing, "phases" | "toolsCalled" | "quota"> & {
   phases: string;

@@ -3,6 +3,7 @@ export {
   type ClosedTurn,
   LONGEST_TRANSACTION_SECONDS,
   type NotifySettler,
+  type QueuedSettlement,
   RECORD_CLOSED_TURNS,
   RECORD_CLOSED_TURNS_FOR_EDGE,
   SELECT_CLOSED_TURNS,

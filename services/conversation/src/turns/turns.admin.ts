@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { TurnAdminService, TurnRecordSchema } from "@parley/rpc/conversation";
-import { createPageTokens, cutPage, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { createPageTokens, cutPage, isUuid, isWorkspaceId, notFound, type Shard } from "@parley/service-kit";
 import { readPassages } from "../knowledge/index.ts";
 import { findSession, type OwnerReadPool, sessionNotFound } from "../sessions/index.ts";
 import { compareWeeksOfWorkspaces, listUsageByBot, readStatistics } from "../statistics/index.ts";
@@ -12,16 +12,16 @@ const pageTokens = createPageTokens({
   messageId: (text) => /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)),
 });
 
-export function createTurnAdmin({
-  database,
-  limiter,
-}: Pick<OwnerReadPool, "database" | "limiter">): ServiceImpl<typeof TurnAdminService> {
+export function createTurnAdmin(
+  { database, limiter }: Pick<OwnerReadPool, "database" | "limiter">,
+  shards: readonly Shard[],
+): ServiceImpl<typeof TurnAdminService> {
   return {
     getStatistics: (request, { signal }) =>
       limiter.run(request.workspaceId, signal, () => readStatistics(database, request)),
     listUsageByBot: (request, { signal }) =>
       limiter.run(request.workspaceId, signal, () => listUsageByBot(database, request)),
-    compareWeeks: (request) => compareWeeksOfWorkspaces(database, request),
+    compareWeeks: (request) => compareWeeksOfWorkspaces(shards, request),
     async getTurn({ workspaceId, messageId, turnId }, { signal }) {
       const isMessageId = messageId > 0n && messageId <= BigInt(Number.MAX_SAFE_INTEGER);
       const couldExist = isWorkspaceId(workspaceId) && (turnId === "" ? isMessageId : isUuid(turnId));

@@ -1,4 +1,4 @@
-import { createLogger, createRegistry } from "@parley/service-kit";
+import { createLogger, createRegistry, singleShard } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { type Progress, readTask } from "../leases/index.ts";
 import { useTestSystem } from "../testing/system.ts";
@@ -135,7 +135,7 @@ test("one replica at a time audits, and every replica reports the result, or NaN
   await closeTurn(system.database, newClosing(turn));
   await system.database.query("DELETE FROM conversation.outbox WHERE workspace_id = $1", [bot.workspaceId]);
   const registry = createRegistry("usage-audit-test");
-  registerUsageAuditGauge(registry, system.database, log);
+  registerUsageAuditGauge(registry, singleShard(system.database).shards, log);
   const gauge = async () =>
     (await registry.getSingleMetric("parley_usage_unreconciled_workspaces")?.get())?.values[0]?.value;
   expect(await gauge()).toBeNaN();

@@ -1,4 +1,4 @@
-import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
+import { type Database, type Logger, type Registry, registerShardGauges, type Shard } from "@parley/service-kit";
 import { createTask, readTask } from "../leases/index.ts";
 import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "./usage-audit.service.ts";
 import {
@@ -59,8 +59,8 @@ export function createUsageAuditTask(
 }
 
 /** Every replica reports the same value, whichever one audits. */
-export function registerUsageAuditGauge(registry: Registry, database: Database, log: Logger): void {
-  registerMeasuredGauges(
+export function registerUsageAuditGauge(registry: Registry, shards: readonly Shard[], log: Logger): void {
+  registerShardGauges(
     registry,
     {
       unreconciled: {
@@ -68,7 +68,8 @@ export function registerUsageAuditGauge(registry: Registry, database: Database, 
         help: "Pairs of a workspace and an audited month whose turns and usage differ; NaN if no run has succeeded for 30 minutes.",
       },
     },
-    async () => {
+    shards,
+    async ({ database }) => {
       const task = await readTask(database, TASK);
       const ageSeconds = task?.succeededAt ? (task.now.getTime() - task.succeededAt.getTime()) / 1_000 : Number.NaN;
       return {

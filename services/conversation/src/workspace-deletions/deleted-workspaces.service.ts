@@ -1,5 +1,5 @@
 import type { Interceptor } from "@parley/rpc";
-import type { Database } from "@parley/service-kit";
+import type { Shard } from "@parley/service-kit";
 import { listDeletedIds } from "./deletions.store.ts";
 
 /** How often a replica reads the deleted workspaces. With the edge's cache of keys (4 s), a deletion applies within 5 s. */
@@ -18,26 +18,50 @@ const EXEMPT_METHODS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Caches the ids of the deleted workspaces. A periodic task refreshes them with read(), so a call is checked without a query, even while the
- * database is unavailable.
+ * Caches the ids of the deleted workspaces of all shards. Periodic tasks refresh them with read(), so a call is checked without a query, even while
+ * the database is unavailable.
  */
 export class DeletedWorkspaces {
-  readonly #database: Database;
-  #ids: ReadonlySet<string> | undefined;
+  readonly #shards: readonly Shard[];
+  /** By the shard's number. A shard has no entry before its first successful read. */
+  readonly #ids: ReadonlySet<string>[] = [];
+  #firstReads: Promise<unknown> | undefined;
 
-  constructor(database: Database) {
-    this.#database = database;
+  constructor(shards: readonly Shard[]) {
+    this.#shards = shards;
   }
 
-  async read(): Promise<ReadonlySet<string>> {
-    this.#ids = new Set(await listDeletedIds(this.#database));
-    return this.#ids;
+  /** Reads the deleted workspaces of one shard. */
+  async read({ number, database }: Shard): Promise<void> {
+    this.#ids[number] = new Set(await listDeletedIds(database));
   }
 
-  /** Returns whether a workspace is deleted. Waits for the database only before the first successful read. */
+  /**
+   * Returns whether a workspace is deleted. Waits for the database only before the first successful read. With several shards, does not wait again for
+   * one that did not respond: calls for its workspaces fail anyway.
+   */
   async has(workspaceId: string): Promise<boolean> {
-    const ids = this.#ids ?? (await this.read());
-    return ids.has(workspaceId);
+    if (!this.#hasReadAll()) {
+      this.#firstReads ??= this.#readAll();
+      await this.#firstReads;
+    }
+    return this.#ids.some((ids) => ids.has(workspaceId));
+  }
+
+  #hasReadAll(): boolean {
+    return this.#shards.every(({ number }) => this.#ids[number] !== undefined);
+  }
+
+  /** Throws if no shard responds. The next call of has() then reads again. */
+  async #readAll(): Promise<void> {
+    try {
+      const reads = this.#shards.map((shard) => this.read(shard));
+      await Promise.allSettled(reads);
+      await Promise.any(reads);
+    } catch (error) {
+      this.#firstReads = undefined;
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    }
   }
 
   /** Makes the data plane respond to calls for a deleted workspace as for an unknown one. */

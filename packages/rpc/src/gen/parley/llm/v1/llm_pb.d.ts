@@ -72,6 +72,13 @@ export declare type FillCallLogRequest = Message<"parley.llm.v1.FillCallLogReque
    * @generated from field: repeated parley.llm.v1.CompletedTurn turns = 1;
    */
   turns: CompletedTurn[];
+
+  /**
+   * The logical shard of the workspaces; 0 without shards.
+   *
+   * @generated from field: int32 shard = 2;
+   */
+  shard: number;
 };
 
 /**

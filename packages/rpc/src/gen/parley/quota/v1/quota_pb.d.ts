@@ -163,6 +163,13 @@ export declare type SettleRequest = Message<"parley.quota.v1.SettleRequest"> & {
    * @generated from field: repeated parley.quota.v1.Settlement settlements = 1;
    */
   settlements: Settlement[];
+
+  /**
+   * The logical shard of the workspaces; 0 without shards.
+   *
+   * @generated from field: int32 shard = 2;
+   */
+  shard: number;
 };
 
 /**
@@ -425,6 +432,13 @@ export declare type GetMonthRequest = Message<"parley.quota.v1.GetMonthRequest">
    * @generated from field: string after_workspace_id = 4;
    */
   afterWorkspaceId: string;
+
+  /**
+   * The logical shard of the workspaces; 0 without shards.
+   *
+   * @generated from field: int32 shard = 5;
+   */
+  shard: number;
 };
 
 /**
@@ -709,6 +723,13 @@ export declare type ListReservationsRequest = Message<"parley.quota.v1.ListReser
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
+
+  /**
+   * The logical shard of the workspaces; 0 without shards.
+   *
+   * @generated from field: int32 shard = 7;
+   */
+  shard: number;
 };
 
 /**
@@ -763,6 +784,13 @@ export declare type GetReservationsRequest = Message<"parley.quota.v1.GetReserva
    * @generated from field: repeated parley.quota.v1.ReservationKey turns = 1;
    */
   turns: ReservationKey[];
+
+  /**
+   * The logical shard of the workspaces; 0 without shards.
+   *
+   * @generated from field: int32 shard = 2;
+   */
+  shard: number;
 };
 
 /**
@@ -817,6 +845,13 @@ export declare type AdjustTurnsRequest = Message<"parley.quota.v1.AdjustTurnsReq
    * @generated from field: string reason = 3;
    */
   reason: string;
+
+  /**
+   * The logical shard of the workspaces; 0 without shards.
+   *
+   * @generated from field: int32 shard = 4;
+   */
+  shard: number;
 };
 
 /**
@@ -871,6 +906,13 @@ export declare type ListUnpaidRequest = Message<"parley.quota.v1.ListUnpaidReque
    * @generated from field: string after_workspace_id = 3;
    */
   afterWorkspaceId: string;
+
+  /**
+   * The logical shard of the workspaces; 0 without shards.
+   *
+   * @generated from field: int32 shard = 4;
+   */
+  shard: number;
 };
 
 /**
@@ -995,11 +1037,17 @@ export declare type CorrectUnpaidResponse = Message<"parley.quota.v1.CorrectUnpa
 export declare const CorrectUnpaidResponseSchema: GenMessage<CorrectUnpaidResponse>;
 
 /**
- * ListMonthsRequest is empty.
+ * ListMonthsRequest selects a shard.
  *
  * @generated from message parley.quota.v1.ListMonthsRequest
  */
 export declare type ListMonthsRequest = Message<"parley.quota.v1.ListMonthsRequest"> & {
+  /**
+   * The logical shard whose months are listed; 0 without shards.
+   *
+   * @generated from field: int32 shard = 1;
+   */
+  shard: number;
 };
 
 /**
@@ -1104,11 +1152,18 @@ export declare type CloseMonthRequest = Message<"parley.quota.v1.CloseMonthReque
   month: string;
 
   /**
-   * Messages counted in the month in all workspaces: the number that the caller compared with the turns.
+   * Messages counted in the month in all workspaces of the shard: the number that the caller compared with the turns.
    *
    * @generated from field: int64 used = 2;
    */
   used: bigint;
+
+  /**
+   * The logical shard of the workspaces; 0 without shards.
+   *
+   * @generated from field: int32 shard = 3;
+   */
+  shard: number;
 };
 
 /**

@@ -1,0 +1,121 @@
+import { LRUCache } from "lru-cache";
+import type { Lifecycle } from "../process/lifecycle.ts";
+import type { Logger } from "../process/logger.ts";
+import type { Environment } from "../settings/environment.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "./database.ts";
+import { onShardOfWorkspace } from "./workspace-transaction.ts";
+
+/** One logical shard: an ordinary database with the schemas of all services. `database` reaches it directly, without routing. */
+export type Shard = { number: number; database: Database };
+
+/**
+ * `database` routes each statement by the workspace_id that it contains. `shards` are for work over many workspaces. Without a router there is
+ * one shard, and both are the same pool.
+ */
+export type ShardedDatabase = { database: Database; shards: readonly Shard[] };
+
+/** SQL for the number of the shard that runs the statement. A shard's database has the number as a setting of its own; without it, the number is 0. */
+export const SHARD_NUMBER = "coalesce(current_setting('parley.shard', true), '0')::integer";
+
+/** The most connections of one shard's pool. So a process has at most DATABASE_POOL + 4 × DATABASE_SHARDS connections to the router. */
+const SHARD_CONNECTIONS = 4;
+
+/**
+ * Reads DATABASE_SHARDS, the number of logical shards. With more than one, DATABASE_URL leads to a router. At the same address, the router serves
+ * each shard as an unsharded database with the name of the sharded database, `_` and the shard's number, such as `parley_0`.
+ */
+export function readShardCount(environment: Environment): number {
+  return environment.integer("DATABASE_SHARDS", 1, { min: 1, max: 64 });
+}
+
+/** Opens the pool of the sharded database, of `maxConnections`, and a small pool for each shard. Closes them when the process stops. */
+export function openShards(
+  { shardCount, ...options }: DatabaseOptions & { shardCount: number },
+  log: Logger,
+  lifecycle: Pick<Lifecycle, "onClose">,
+): ShardedDatabase {
+  const pools: Database[] = [];
+  const open = (changes: Partial<DatabaseOptions> = {}) => {
+    const database = openDatabase({ ...options, ...changes }, log);
+    pools.push(database);
+    return database;
+  };
+  // All at once, so that a shard that does not respond delays the process's end only once.
+  lifecycle.onClose(options.applicationName, async () => void (await Promise.all(pools.map((pool) => pool.end()))));
+  const database = open();
+  if (shardCount === 1) return singleShard(database);
+  const shards = Array.from({ length: shardCount }, (_, number) => ({
+    number,
+    database: open({ url: urlOfShard(options.url, number), maxConnections: SHARD_CONNECTIONS }),
+  }));
+  return { database, shards };
+}
+
+/** Returns one database as the only shard. */
+export function singleShard(database: Database): ShardedDatabase {
+  return { database, shards: [{ number: 0, database }] };
+}
+
+/** A workspace never changes its shard, so an entry never becomes stale. */
+const MAX_KNOWN_WORKSPACES = 100_000;
+const knownShards = new WeakMap<readonly Shard[], LRUCache<string, Shard>>();
+
+/**
+ * Finds the shard of a workspace, which need not exist, by asking the router, and remembers it. Sends no statement if there is one shard. `table` is
+ * any table with the column workspace_id.
+ */
+export async function shardOfWorkspace(
+  { database, shards }: ShardedDatabase,
+  table: string,
+  workspaceId: string,
+): Promise<Shard> {
+  const [first, ...others] = shards;
+  if (first !== undefined && others.length === 0) return first;
+  const known = knownShards.get(shards) ?? new LRUCache<string, Shard>({ max: MAX_KNOWN_WORKSPACES });
+  knownShards.set(shards, known);
+  const cached = known.get(workspaceId);
+  if (cached !== undefined) return cached;
+  const { rows } = await database.query<{ shard: number }>(onShardOfWorkspace(table, `${SHARD_NUMBER} AS shard`), [
+    workspaceId,
+  ]);
+  const shard = requireShard(shards, rows[0]?.shard ?? Number.NaN);
+  known.set(workspaceId, shard);
+  return shard;
+}
+
+/**
+ * Asks all shards at once, and returns the first result that is not undefined. If there is none and a shard failed, throws that shard's error,
+ * because the shard may have the result.
+ */
+export async function findOnShards<T>(
+  shards: readonly Shard[],
+  find: (shard: Shard) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const notFound = new Error("not found");
+  const searches = shards.map(async (shard) => {
+    const found = await find(shard);
+    if (found === undefined) throw notFound;
+    return found;
+  });
+  try {
+    return await Promise.any(searches);
+  } catch (error) {
+    const failure: unknown = (error as AggregateError).errors.find((each) => each !== notFound);
+    if (failure !== undefined) throw failure;
+    return undefined;
+  }
+}
+
+/** Throws if there is no shard with this number: DATABASE_SHARDS is then lower than the number of databases behind the router. */
+export function requireShard<T>(shards: readonly T[], number: number): T {
+  const shard = shards[number];
+  if (shard === undefined) throw new Error(`there is no shard ${number}: DATABASE_SHARDS is ${shards.length}`);
+  return shard;
+}
+
+/** Returns the URL of a shard's own database: parley becomes parley_0. */
+export function urlOfShard(url: string, number: number): string {
+  const shardUrl = new URL(url);
+  shardUrl.pathname += `_${number}`;
+  return shardUrl.href;
+}

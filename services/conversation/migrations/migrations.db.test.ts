@@ -7,6 +7,7 @@ import { putTool } from "../src/bot-rules/tools.store.ts";
 import { insertLogo } from "../src/bots/logos.store.ts";
 import { storeErasure } from "../src/erasures/erasures.store.ts";
 import { insertCase, insertRun } from "../src/evaluations/evaluations.store.ts";
+import { insertIdentityKey } from "../src/identity-keys/identity-keys.store.ts";
 import { insertKey } from "../src/keys/keys.store.ts";
 import { claimSource, readUnembedded, storeEmbeddings } from "../src/knowledge/embeddings.store.ts";
 import { claimLease } from "../src/leases/leases.store.ts";
@@ -39,6 +40,7 @@ async function fill() {
     { publicKey: `k-${botId}`, workspaceId, botSlug, allowedDomains: ["a.example"], name: "n" },
     1,
   );
+  await insertIdentityKey(db.database, { workspaceId, kid: "k", algorithm: "HS256", verificationKey: "s" }, 1);
   await insertPattern(
     db.database,
     { workspaceId, botId },
@@ -107,7 +109,7 @@ async function rowCounts() {
 test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(28);
+  expect(Object.keys(before)).toHaveLength(29);
   expect(Object.values(before)).not.toContain(0);
   const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);

@@ -6,6 +6,7 @@ import {
   AuditLogAdminService,
   BotAdminService,
   EvaluationAdminService,
+  IdentityKeyAdminService,
   KeyAdminService,
   KnowledgeAdminService,
   ModerationAdminService,
@@ -31,6 +32,7 @@ import { createToolAdmin } from "./bot-rules/tools.admin.ts";
 import { createBotAdmin } from "./bots/bots.admin.ts";
 import type { Config } from "./config.ts";
 import { createEvaluationAdmin } from "./evaluations/evaluations.admin.ts";
+import { createIdentityKeyAdmin } from "./identity-keys/identity-keys.admin.ts";
 import { KeyShards } from "./keys/key-shards.service.ts";
 import { createKeyAdmin } from "./keys/keys.admin.ts";
 import { createPublicKey } from "./keys/public-key.ts";
@@ -67,6 +69,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   const newKey = (shard?: number) => createPublicKey(keyPrefix, (below) => randomInt(below), shard);
   router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
   router.service(KeyAdminService, createKeyAdmin(sharded, new KeyShards(keyPrefix), newKey));
+  router.service(IdentityKeyAdminService, createIdentityKeyAdmin(database, quota));
   router.service(ModerationAdminService, createModerationAdmin(database, deps.patternThreads));
   router.service(ToolAdminService, createToolAdmin({ database, llm: deps.llm, quota, ownerToolPlans }));
   router.service(

@@ -79,6 +79,9 @@ beforeAll(async () => {
     INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains)
     SELECT b.workspace_id, 'svc_pk_' || b.workspace_id, b.bot_id, '{example.com}' FROM conversation.bots b;
 
+    INSERT INTO conversation.identity_keys (workspace_id, kid, algorithm, verification_key)
+    SELECT b.workspace_id, 'k', 'HS256', 's' FROM conversation.bots b ON CONFLICT DO NOTHING;
+
     INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback)
     SELECT b.workspace_id, b.bot_id, 'p', 'r', '' FROM conversation.bots b;
 
@@ -214,7 +217,8 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     "reading a session's earlier messages",
     async (database) => {
       const { sessionId } = await findDoneTurn();
-      await readEarlierMessages(database, { workspaceId: bot.workspaceId, botId: bot.id, sessionId, visitorId: "v" });
+      const visitor = { visitorId: "v", visitorVerified: false };
+      await readEarlierMessages(database, { workspaceId: bot.workspaceId, botId: bot.id, sessionId, ...visitor });
     },
   ],
   ["reading unanswered questions", (database) => readUnanswered(database, unansweredFiltersOf(bot))],
@@ -515,7 +519,8 @@ test("a sweep finds streaming turns by index and scans only the small edges tabl
 });
 
 test("finding a turn by its idempotency key or its message uses indexes and scans only the small edges table", async () => {
-  const turn = { ...(await findDoneTurn()), botId: bot.id, source: "widget" };
+  const visitor = { visitorId: "v", visitorVerified: true };
+  const turn = { ...(await findDoneTurn()), botId: bot.id, source: "widget", ...visitor };
   const statements = await recordStatements(db.database, async (database) => {
     await findKeyedTurn(database, { ...turn, keyHash: new Uint8Array(32) });
     await findTurnOfMessage(database, { ...turn, messageId: String(turn.messageId) });

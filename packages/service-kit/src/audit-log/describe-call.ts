@@ -8,6 +8,8 @@ const COPIED_FIELDS = new Set([
     "new_slug",
     "bot_slug",
     "public_key",
+    "kid",
+    "algorithm",
     "session_id",
     "message_id",
     "id",

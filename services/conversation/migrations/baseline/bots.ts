@@ -27,6 +27,8 @@ export const BOTS = `
     allowed_domains text[] NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT now(),
     revoked_at      timestamptz,
+    -- Whether visitors need a visitor token.
+    identity        text NOT NULL DEFAULT 'optional' CHECK (identity IN ('optional', 'required')),
     -- The last day, in UTC, on which a browser used the key; NULL if none has used it.
     last_used_on    date,
     PRIMARY KEY (workspace_id, public_key),
@@ -34,6 +36,18 @@ export const BOTS = `
   );
   -- Keys are looked up by the key alone, without the workspace.
   CREATE INDEX api_keys_public_key ON conversation.api_keys (public_key);
+
+  -- The keys with which the edge verifies a workspace's visitor tokens. A revoked key has no row.
+  CREATE TABLE conversation.identity_keys (
+    workspace_id     text NOT NULL,
+    kid              text NOT NULL,
+    algorithm        text NOT NULL CHECK (algorithm IN ('HS256', 'ES256', 'EdDSA', 'RS256')),
+    -- The secret of HS256, otherwise the public key as a JWK.
+    verification_key text NOT NULL,
+    created_at       timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (workspace_id, kid)
+  );
+  ALTER TABLE conversation.identity_keys ALTER COLUMN verification_key SET STATISTICS 0;
 
   -- The uploaded logos.
   CREATE TABLE conversation.bot_logos (

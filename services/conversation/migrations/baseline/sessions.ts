@@ -16,6 +16,8 @@ export const SESSIONS = `
     bot_id           uuid NOT NULL,
     source           text NOT NULL CHECK (source IN ('widget', 'playground')),
     visitor_id       text,
+    -- Whether a visitor token has verified visitor_id. The session then belongs to this visitor alone.
+    visitor_verified boolean NOT NULL DEFAULT false,
     -- The id of the first message after the last change from one visitor id to another; NULL without a change.
     visitor_since    bigint,
     -- The hash of the id before that change. OpenTurn can read it only from the updated row.

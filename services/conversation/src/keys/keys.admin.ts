@@ -42,11 +42,12 @@ export function createKeyAdmin(
       }
       return { key: toMessage(key) };
     },
-    async updateKey({ publicKey, workspaceId, domains, name: newName }) {
+    async updateKey({ publicKey, workspaceId, domains, name: newName, identity }) {
       const name = newName?.trim();
-      const allowedDomains = domains.length === 0 && name !== undefined ? undefined : normaliseAllowedDomains(domains);
+      const keepsDomains = domains.length === 0 && (name ?? identity) !== undefined;
+      const allowedDomains = keepsDomains ? undefined : normaliseAllowedDomains(domains);
       const couldExist = workspaceId === "" || isWorkspaceId(workspaceId);
-      const changes = { allowedDomains, name };
+      const changes = { allowedDomains, name, identity };
       const key = couldExist
         ? await keyShards.find(shards, publicKey, (shard) => updateKey(shard.database, publicKey, workspaceId, changes))
         : undefined;

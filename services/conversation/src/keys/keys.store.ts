@@ -1,16 +1,28 @@
 import { type Database, workspaceTransaction } from "@parley/service-kit";
 import type { Display } from "../bots/index.ts";
 
-export type ResolvedKey = { workspaceId: string; botId: string; allowedDomains: string[]; display: Display };
+export type ResolvedKey = {
+  workspaceId: string;
+  botId: string;
+  allowedDomains: string[];
+  display: Display;
+  identity: string;
+  verificationKeys: { kid: string; algorithm: string; key: string }[];
+};
 
 const RESOLVE_KEY = `
-  SELECT k.workspace_id AS "workspaceId", k.bot_id AS "botId", k.allowed_domains AS "allowedDomains", b.display
+  SELECT k.workspace_id AS "workspaceId", k.bot_id AS "botId", k.allowed_domains AS "allowedDomains", b.display, k.identity,
+         coalesce((
+           SELECT json_agg(json_build_object('kid', i.kid, 'algorithm', i.algorithm, 'key', i.verification_key) ORDER BY i.kid)
+           FROM conversation.identity_keys i
+           WHERE i.workspace_id = k.workspace_id
+         ), '[]') AS "verificationKeys"
   FROM conversation.api_keys k
   JOIN conversation.bots b ON b.workspace_id = k.workspace_id AND b.bot_id = k.bot_id
   WHERE k.public_key = $1 AND k.revoked_at IS NULL AND b.deleted_at IS NULL
     AND NOT EXISTS (SELECT FROM conversation.workspace_deletions d WHERE d.workspace_id = k.workspace_id)`;
 
-/** Returns a key's bot and allowed domains; undefined if the key is unknown or revoked, or its workspace is deleted. */
+/** Returns a key's bot, its settings and the workspace's identity keys; undefined if the key is unknown or revoked, or its workspace is deleted. */
 export async function resolveKey(database: Database, publicKey: string): Promise<ResolvedKey | undefined> {
   const { rows } = await database.query<ResolvedKey>({ name: "resolve_key", text: RESOLVE_KEY, values: [publicKey] });
   return rows[0];
@@ -27,13 +39,15 @@ export type ApiKey = {
   lastUsedOn: string;
   /** What the owner calls the key; may be empty. */
   name: string;
+  /** Whether visitors need a visitor token: optional or required. */
+  identity: string;
 };
 
 /** The start of a query. A JOIN with the selected keys, `k`, must follow. */
 const SELECT_API_KEY = `
   SELECT k.public_key AS "publicKey", k.workspace_id AS "workspaceId", b.slug AS "botSlug",
          k.allowed_domains AS "allowedDomains", k.created_at AS "createdAt", k.revoked_at AS "revokedAt",
-         coalesce(to_char(k.last_used_on, 'YYYY-MM-DD'), '') AS "lastUsedOn", k.name
+         coalesce(to_char(k.last_used_on, 'YYYY-MM-DD'), '') AS "lastUsedOn", k.name, k.identity
   FROM conversation.bots b`;
 
 /** Stores a key for a bot. Returns undefined if the workspace has `limit` keys that are not revoked, or if it has no such bot. */
@@ -77,23 +91,26 @@ export async function listKeys(database: Database, workspaceId: string, maxRevok
   return rows;
 }
 
-/**
- * Replaces a key's allowed domains and name, if they are given. If `workspaceId` is empty, the key may belong to any workspace. Returns undefined if the key is unknown
- * or revoked.
- */
+/** The fields of a key to change. */
+export type KeyChanges = Partial<Record<"name" | "identity", string | undefined>> & {
+  allowedDomains?: readonly string[] | undefined;
+};
+
+/** Changes a key. If `workspaceId` is empty, the key may belong to any workspace. Returns undefined if the key is unknown or revoked. */
 export async function updateKey(
   database: Database,
   publicKey: string,
   workspaceId: string,
-  { allowedDomains, name }: { allowedDomains?: readonly string[] | undefined; name?: string | undefined },
+  { allowedDomains, name, identity }: KeyChanges,
 ): Promise<ApiKey | undefined> {
   const { rows } = await database.query<ApiKey>(
     `WITH k AS (
-       UPDATE conversation.api_keys SET allowed_domains = coalesce($3, allowed_domains), name = coalesce($4, name)
+       UPDATE conversation.api_keys
+       SET allowed_domains = coalesce($3, allowed_domains), name = coalesce($4, name), identity = coalesce($5, identity)
        WHERE public_key = $1 AND $2 IN ('', workspace_id) AND revoked_at IS NULL RETURNING *
      )
      ${SELECT_API_KEY} JOIN k USING (workspace_id, bot_id)`,
-    [publicKey, workspaceId, allowedDomains ?? null, name ?? null],
+    [publicKey, workspaceId, allowedDomains ?? null, name ?? null, identity ?? null],
   );
   return rows[0];
 }

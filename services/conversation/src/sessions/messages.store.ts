@@ -1,11 +1,13 @@
 import type { Database } from "@parley/service-kit";
+import { mayUseSessionSql, type RequestVisitor, type SessionRequest } from "./session-visitor.store.ts";
 
 // Locks the session before the message, as an erasure does, to avoid a deadlock. After a wait for a lock, PostgreSQL reads the row again, so
 // the CTE `target` has the rating that this statement replaces.
 const RATE_MESSAGE = `
   WITH session AS (
-    SELECT workspace_id, session_id FROM conversation.sessions
-    WHERE workspace_id = $1 AND session_id = $2 AND bot_id = $3 AND deleted_at IS NULL AND erased_at IS NULL
+    SELECT s.workspace_id, s.session_id FROM conversation.sessions s
+    WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.bot_id = $3 AND s.deleted_at IS NULL AND s.erased_at IS NULL
+      AND ${mayUseSessionSql("$7", "$8::boolean")}
     FOR NO KEY UPDATE
   ), target AS (
     SELECT m.workspace_id, m.session_id, m.message_id, m.rating
@@ -25,15 +27,30 @@ const RATE_MESSAGE = `
   )
   SELECT FROM target`;
 
-/** Rates a reply, and replaces the reason of the rating, which is empty by default. Returns false if the bot's session has no such reply or was deleted or erased. */
+type RatedMessage = Omit<SessionRequest, keyof RequestVisitor> &
+  Partial<RequestVisitor> & { messageId: string; rating: string; reason?: string };
+
+/**
+ * Rates a reply, and replaces the reason of the rating, which is empty by default. Returns false if the bot's session has no such reply or was deleted or erased, or if the
+ * visitor may not use it.
+ */
 export async function rateMessage(
   database: Database,
-  target: { workspaceId: string; sessionId: string; botId: string; messageId: string; rating: string; reason?: string },
+  {
+    workspaceId,
+    sessionId,
+    botId,
+    messageId,
+    rating,
+    reason = "",
+    visitorId = "",
+    visitorVerified = false,
+  }: RatedMessage,
 ): Promise<boolean> {
   const { rowCount } = await database.query({
     name: "rate_message",
     text: RATE_MESSAGE,
-    values: [target.workspaceId, target.sessionId, target.botId, target.messageId, target.rating, target.reason ?? ""],
+    values: [workspaceId, sessionId, botId, messageId, rating, reason, visitorId, visitorVerified],
   });
   return rowCount === 1;
 }

@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { RateMessageRequest, RateMessageResponseSchema } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
 import { rateMessage } from "./messages.store.ts";
+import { refuseVisitorMismatch } from "./visitor-mismatch.service.ts";
 
 export async function handleRateMessage(
   database: Database,
@@ -10,9 +11,9 @@ export async function handleRateMessage(
   const { workspaceId, botId, sessionId, messageId, rating, reason } = request;
   if (reason !== "" && rating === "") throw invalidArgument("reason must be empty without a rating");
   const couldExist = isWorkspaceId(workspaceId) && isUuid(botId) && isUuid(sessionId);
-  const isRated =
-    couldExist &&
-    (await rateMessage(database, { workspaceId, botId, sessionId, messageId: String(messageId), rating, reason }));
-  if (!isRated) throw notFound("message_not_found", "no such message");
-  return {};
+  if (couldExist) {
+    if (await rateMessage(database, { ...request, messageId: String(messageId) })) return {};
+    await refuseVisitorMismatch(database, request);
+  }
+  throw notFound("message_not_found", "no such message");
 }

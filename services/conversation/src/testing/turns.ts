@@ -38,6 +38,7 @@ export function newTurn(bot: Bot, fields: Partial<NewTurn> = {}): NewTurn {
     edgeId: randomUUID(),
     source: "widget",
     visitorId: "",
+    visitorVerified: false,
     visitorMetadata: "",
     referrer: "",
     userAgent: "",
@@ -60,6 +61,7 @@ export type OpenRequest = {
   source: string;
   message: string;
   visitorId: string;
+  visitorVerified: boolean;
   visitorMetadata: string;
   keyHash?: Uint8Array;
   requestHash?: Uint8Array;
@@ -67,9 +69,10 @@ export type OpenRequest = {
 
 /** Returns an OpenTurn request for a new session. */
 export function newOpenRequest(bot: Bot, fields: Partial<OpenRequest> = {}): OpenRequest {
-  const { workspaceId, botId, turnId, sessionId, edgeId, source, message, visitorId, visitorMetadata } = newTurn(bot);
-  const request = { workspaceId, botId, turnId, sessionId, edgeId, source, message, visitorId, visitorMetadata };
-  return { ...request, ...fields };
+  const { workspaceId, botId, turnId, sessionId, edgeId, source, message, ...turn } = newTurn(bot);
+  const { visitorId, visitorVerified, visitorMetadata } = turn;
+  const visitor = { visitorId, visitorVerified, visitorMetadata };
+  return { workspaceId, botId, turnId, sessionId, edgeId, source, message, ...visitor, ...fields };
 }
 
 /** Returns the data for closing a turn, by default as done. */

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { FindTurnRequest, FindTurnResponseSchema } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { refuseVisitorMismatch } from "../sessions/index.ts";
 import { findKeyedTurn, findTurnOfMessage, type StoredTurn } from "./keyed-turns.store.ts";
 import { requireSameRequest, toStoredTurnMessage } from "./stored-turn.ts";
 
@@ -18,7 +19,10 @@ export async function handleFindTurn(
     messageId >= 0n &&
     messageId <= BigInt(Number.MAX_SAFE_INTEGER);
   const turn = couldExist ? await findRequestedTurn(database, request) : undefined;
-  if (turn === undefined) throw notFound("turn_not_found", "no such turn");
+  if (turn === undefined) {
+    if (couldExist) await refuseVisitorMismatch(database, request);
+    throw notFound("turn_not_found", "no such turn");
+  }
   if (requestHash.length > 0) requireSameRequest(turn, requestHash);
   return { turn: toStoredTurnMessage(turn) };
 }

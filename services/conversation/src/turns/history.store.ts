@@ -1,4 +1,5 @@
 import type { Database } from "@parley/service-kit";
+import { mayUseSessionSql, type RequestVisitor } from "../sessions/index.ts";
 
 /** Bounds the turns that the query reads, because `maxCharacters` does not count failed turns. */
 const MAX_TURNS = 50;
@@ -87,7 +88,8 @@ const READ_EARLIER_MESSAGES = `
     maxCharacters: "$5",
   })}) history
   WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.bot_id = $3 AND s.deleted_at IS NULL AND s.erased_at IS NULL
-    AND NOT (s.source = 'widget' AND $4 <> '' AND s.visitor_id <> '' AND s.visitor_id <> $4)`;
+    AND NOT (s.source = 'widget' AND $4 <> '' AND s.visitor_id <> '' AND s.visitor_id <> $4)
+    AND ${mayUseSessionSql("$4", "$6::boolean")}`;
 
 /** Returns the visitor's messages in a session that the prompt of a new turn would contain, newest first. */
 export async function readEarlierMessages(
@@ -97,12 +99,13 @@ export async function readEarlierMessages(
     sessionId,
     botId,
     visitorId,
-  }: { workspaceId: string; sessionId: string; botId: string; visitorId: string },
+    visitorVerified,
+  }: RequestVisitor & { workspaceId: string; sessionId: string; botId: string },
 ): Promise<string[]> {
   const { rows } = await database.query<{ exchanges: [string, string][] | null }>({
     name: "read_earlier_messages",
     text: READ_EARLIER_MESSAGES,
-    values: [workspaceId, sessionId, botId, visitorId, EARLIER_CHARACTERS],
+    values: [workspaceId, sessionId, botId, visitorId, EARLIER_CHARACTERS, visitorVerified],
   });
   return (rows[0]?.exchanges ?? []).map(([message]) => message).reverse();
 }

@@ -1,5 +1,6 @@
 import type { TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
+import { mayUseSessionSql, type RequestVisitor } from "../sessions/index.ts";
 import type { QuotaUsage } from "./close-turn.store.ts";
 
 /**
@@ -25,7 +26,7 @@ export type StoredTurn = {
   latencyMs: number;
 };
 
-export type KeyedTurnSearch = {
+export type KeyedTurnSearch = RequestVisitor & {
   workspaceId: string;
   sessionId: string;
   botId: string;
@@ -33,6 +34,8 @@ export type KeyedTurnSearch = {
   source: string;
   keyHash: Uint8Array;
 };
+
+const MAY_USE_SESSION = mayUseSessionSql("$6", "$7::boolean");
 
 const SELECT_TURN = `
   SELECT t.turn_id AS "turnId", t.message_id AS "messageId", t.edge_id AS "edgeId", t.request_hash AS "requestHash", t.status,
@@ -45,25 +48,32 @@ const SELECT_TURN = `
   JOIN conversation.messages reply
     ON reply.workspace_id = t.workspace_id AND reply.session_id = t.session_id AND reply.message_id = t.message_id
   LEFT JOIN conversation.edges e ON e.edge_id = t.edge_id AND e.expires_at > now() AND t.status = 'streaming'
-  WHERE t.workspace_id = $1 AND t.session_id = $2 AND s.bot_id = $3 AND s.source = $4`;
+  WHERE t.workspace_id = $1 AND t.session_id = $2 AND s.bot_id = $3 AND s.source = $4
+    AND ${MAY_USE_SESSION}`;
 
 const FIND_KEYED_TURN = `
   SELECT running.count AS "runningCount", turn.*
   FROM (
     SELECT count(*)::integer AS count FROM conversation.turns t
     WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming' AND t.key_hash IS NOT NULL
+      AND EXISTS (
+        SELECT FROM conversation.sessions s WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${MAY_USE_SESSION}
+      )
   ) running
   LEFT JOIN (${SELECT_TURN} AND t.key_hash = $5) turn ON true`;
 
-/** Returns the turn with the given idempotency key, and how many keyed turns of the session are running. */
+/**
+ * Returns the turn with the given idempotency key, and how many keyed turns of the session are running. For a visitor who may not use the
+ * session, it has neither.
+ */
 export async function findKeyedTurn(
   database: Database,
-  { workspaceId, sessionId, botId, source, keyHash }: KeyedTurnSearch,
+  { workspaceId, sessionId, botId, source, keyHash, visitorId, visitorVerified }: KeyedTurnSearch,
 ): Promise<{ turn: StoredTurn | undefined; runningCount: number }> {
   const { rows } = await database.query<StoredTurn & { runningCount: number }>({
     name: "find_keyed_turn",
     text: FIND_KEYED_TURN,
-    values: [workspaceId, sessionId, botId, source, keyHash],
+    values: [workspaceId, sessionId, botId, source, keyHash, visitorId, visitorVerified],
   });
   const { runningCount = 0, ...turn } = rows[0] ?? {};
   return { turn: "turnId" in turn && turn.turnId !== null ? (turn as StoredTurn) : undefined, runningCount };
@@ -75,15 +85,23 @@ const FIND_TURN_OF_MESSAGE = `${SELECT_TURN}
       WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id = $5 AND m.role = 'assistant'
     )`;
 
-/** Returns the turn of a reply, whether or not the turn has an idempotency key. */
+/** Returns the turn of a reply, whether or not the turn has an idempotency key. Undefined for a visitor who may not use the session. */
 export async function findTurnOfMessage(
   database: Database,
-  { workspaceId, sessionId, botId, source, messageId }: Omit<KeyedTurnSearch, "keyHash"> & { messageId: string },
+  {
+    workspaceId,
+    sessionId,
+    botId,
+    source,
+    messageId,
+    visitorId,
+    visitorVerified,
+  }: Omit<KeyedTurnSearch, "keyHash"> & { messageId: string },
 ): Promise<StoredTurn | undefined> {
   const { rows } = await database.query<StoredTurn>({
     name: "find_turn_of_message",
     text: FIND_TURN_OF_MESSAGE,
-    values: [workspaceId, sessionId, botId, source, messageId],
+    values: [workspaceId, sessionId, botId, source, messageId, visitorId, visitorVerified],
   });
   return rows[0];
 }

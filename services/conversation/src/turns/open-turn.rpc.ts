@@ -12,7 +12,7 @@ import {
   searchHybrid,
 } from "../knowledge/index.ts";
 import type { TurnCounter } from "../metrics.ts";
-import { sessionNotFound } from "../sessions/index.ts";
+import { refuseVisitorMismatch, sessionNotFound } from "../sessions/index.ts";
 import { selectPassagesForPrompt } from "./budget.ts";
 import type { CapReached } from "./cap-reached.ts";
 import { readEarlierMessages } from "./history.store.ts";
@@ -74,7 +74,10 @@ export async function handleOpenTurn(
   for (let attempts = 1; opened === undefined; attempts++) {
     const existing = await readExisting(database, request, bot);
     if (existing !== undefined) return existing;
-    if (attempts === MAX_ATTEMPTS) throw sessionNotFound();
+    if (attempts === MAX_ATTEMPTS) {
+      await refuseVisitorMismatch(database, request);
+      throw sessionNotFound();
+    }
     // The previous attempt may have failed because too many keyed turns of the session were running. One of them may have ended since.
     opened = await openTurn(database, turn);
   }

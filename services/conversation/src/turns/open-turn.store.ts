@@ -1,21 +1,20 @@
 import type { Verdict } from "@parley/bot-rules/moderation";
 import { isQuestion } from "@parley/bot-rules/small-talk";
 import { type Database, defineStatement, invalidArgument, sqlState } from "@parley/service-kit";
-import { visitorHashSql } from "../sessions/index.ts";
+import { mayUseSessionSql, type RequestVisitor, visitorHashSql } from "../sessions/index.ts";
 import { HISTORY_CHARACTERS } from "./budget.ts";
 import { historySql } from "./history.store.ts";
 import { chooseMessageId } from "./message-ids.ts";
 import type { Exchange } from "./prompt.ts";
 import { countRefusalSql, maxStoredRefusals, roomSql } from "./refusal-counts.store.ts";
 
-export type NewTurn = {
+export type NewTurn = RequestVisitor & {
   workspaceId: string;
   turnId: string;
   sessionId: string;
   botId: string;
   edgeId: string;
   source: string;
-  visitorId: string;
   /** A JSON object as text. If empty, the stored metadata stays. */
   visitorMetadata: string;
   referrer: string;
@@ -60,10 +59,10 @@ type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] |
 const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => parameter } = {}) => `
   WITH ${before} session AS (
     INSERT INTO conversation.sessions AS s (
-      workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
+      workspace_id, session_id, bot_id, source, visitor_id, visitor_verified, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
       last_message_id, message_count
     )
-    SELECT :workspaceId, :sessionId::uuid, :botId::uuid, :source, :visitorId, coalesce(nullif(${keep(":visitorMetadata")}, ''), '{}')::jsonb, ${keep(":referrer")}, ${keep(":userAgent")}, started.at, started.at, :firstReplyId::bigint, 2
+    SELECT :workspaceId, :sessionId::uuid, :botId::uuid, :source, :visitorId, :visitorVerified::boolean, coalesce(nullif(${keep(":visitorMetadata")}, ''), '{}')::jsonb, ${keep(":referrer")}, ${keep(":userAgent")}, started.at, started.at, :firstReplyId::bigint, 2
     FROM (SELECT clock_timestamp() AS at) started
     WHERE NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = :workspaceId AND t.turn_id = :turnId)
       AND NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = :workspaceId AND t.session_id = :sessionId AND t.key_hash = :keyHash::bytea)
@@ -73,6 +72,7 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
       ) < ${MAX_RUNNING_KEYED_TURNS})
     ON CONFLICT (workspace_id, session_id) DO UPDATE
       SET visitor_id = coalesce(nullif(excluded.visitor_id, ''), s.visitor_id),
+          visitor_verified = s.visitor_verified OR excluded.visitor_verified,
           visitor_metadata = CASE
             WHEN ${keep(":visitorMetadata")} <> '' OR (${REPLACES_VISITOR} AND s.source = 'widget') THEN excluded.visitor_metadata
             ELSE s.visitor_metadata
@@ -86,6 +86,7 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
             FROM (SELECT s.last_message_id + :replyIdStep::integer AS id) reply
           )
       WHERE s.bot_id = excluded.bot_id AND s.source = excluded.source AND s.deleted_at IS NULL AND s.erased_at IS NULL
+        AND ${mayUseSessionSql("excluded.visitor_id", "excluded.visitor_verified")}
     RETURNING s.last_message_id, s.visitor_since, s.replaced_visitor
   ), opened AS (
     SELECT last_message_id - 1 AS user_message_id, CASE WHEN :source = 'widget' THEN visitor_since END AS history_start,
@@ -160,7 +161,7 @@ const UNSTORABLE = /^(22...|54001)$/;
  * stores nothing if
  * - the turn, or another turn with its key, exists;
  * - the turn has a key, and MAX_RUNNING_KEYED_TURNS turns with a key are running in the session;
- * - the session has another bot or source, or was deleted or erased.
+ * - the session has another bot or source, or was deleted or erased, or the visitor may not use it.
  *
  * Throws invalid_argument if the database refuses the visitor's metadata.
  */

@@ -1,6 +1,7 @@
 import type { Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { insertCase, insertRun } from "../evaluations/evaluations.store.ts";
+import { insertIdentityKey } from "../identity-keys/identity-keys.store.ts";
 import { insertKey } from "../keys/keys.store.ts";
 import { addDocument } from "../testing/knowledge.ts";
 import { insertSessions } from "../testing/sessions.ts";
@@ -25,6 +26,7 @@ async function createWorkspace(sessions: number) {
   const { workspaceId, slug: botSlug, id: botId } = bot;
   const key = { publicKey: `k-${bot.id}`, workspaceId, botSlug, allowedDomains: ["a.example"], name: "" };
   await insertKey(system.database, key, 1);
+  await insertIdentityKey(system.database, { workspaceId, kid: "k", algorithm: "HS256", verificationKey: "s" }, 1);
   await addDocument(system.database, bot, "n", "words");
   await insertCase(system.database, { workspaceId, botId }, { question: "q", document: "n" }, 1);
   const evaluated = { cases: 1, searched: 1, found: 1, semanticFailures: 0, results: [] };
@@ -47,6 +49,7 @@ async function countsOf(workspaceId: string) {
             (SELECT count(*) FROM conversation.knowledge_sources WHERE workspace_id = $1)::integer AS documents,
             (SELECT count(*) FROM conversation.evaluation_cases WHERE workspace_id = $1)::integer
               + (SELECT count(*) FROM conversation.evaluation_runs WHERE workspace_id = $1)::integer AS evaluations,
+            (SELECT count(*) FROM conversation.identity_keys WHERE workspace_id = $1)::integer AS "identityKeys",
             (SELECT count(*) FROM conversation.bots WHERE workspace_id = $1)::integer AS bots,
             (SELECT count(*) FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erased_at IS NOT NULL)::integer AS erased`,
     [workspaceId],
@@ -54,7 +57,7 @@ async function countsOf(workspaceId: string) {
   return rows[0];
 }
 
-const ERASED = { sessions: 0, messages: 0, documents: 0, evaluations: 0, bots: 0, erased: 1 };
+const ERASED = { sessions: 0, messages: 0, documents: 0, evaluations: 0, identityKeys: 0, bots: 0, erased: 1 };
 
 test("storeDeletion returns the stored deletion even if the workspace is restored right after the INSERT", async () => {
   const { workspaceId } = await createBot(system.database);
@@ -79,7 +82,7 @@ test("concurrent runs erase only workspaces that were deleted more than 30 days 
   await Promise.all([run(), run(), run()]);
   expect(await countsOf(due.workspaceId)).toEqual(ERASED);
   expect(erasedWorkspaces).toEqual([{ workspace_id: due.workspaceId }]);
-  const untouched = { sessions: 2, messages: 4, documents: 1, evaluations: 2, bots: 1, erased: 0 };
+  const untouched = { sessions: 2, messages: 4, documents: 1, evaluations: 2, identityKeys: 1, bots: 1, erased: 0 };
   expect(await countsOf(recent.workspaceId)).toEqual(untouched);
   expect(await countsOf(kept.workspaceId)).toEqual(untouched);
   expect(await removeDeletion(system.database, due.workspaceId)).toBe(false);
@@ -114,6 +117,7 @@ test("a run erases the rest of a workspace if a session cannot be erased, and a 
     messages: 2,
     documents: 0,
     evaluations: 0,
+    identityKeys: 0,
     bots: 0,
     erased: 0,
   });

@@ -40,6 +40,7 @@ const TABLES = [
   "tools",
   "moderation_patterns",
   "api_keys",
+  "identity_keys",
   "evaluation_cases",
   "evaluation_runs",
   "erasures",
@@ -47,7 +48,7 @@ const TABLES = [
   "bots",
 ] as const;
 
-/** Deletes a workspace's bots with their tools, patterns, keys and evaluations, its requests to erase visitors and its counts of refusals. */
+/** Deletes a workspace's bots with their tools, patterns, keys and evaluations, its identity keys, its requests to erase visitors and its counts of refusals. */
 export async function deleteBots(database: Database, workspaceId: string): Promise<void> {
   await transaction(database, async (connection) => {
     for (const table of TABLES)

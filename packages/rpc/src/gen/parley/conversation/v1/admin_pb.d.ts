@@ -955,6 +955,13 @@ export declare type ApiKey = Message<"parley.conversation.v1.ApiKey"> & {
    * @generated from field: string name = 8;
    */
   name: string;
+
+  /**
+   * Whether visitors need a visitor token: optional or required.
+   *
+   * @generated from field: string identity = 9;
+   */
+  identity: string;
 };
 
 /**
@@ -1025,7 +1032,7 @@ export declare type CreateKeyResponse = Message<"parley.conversation.v1.CreateKe
 export declare const CreateKeyResponseSchema: GenMessage<CreateKeyResponse>;
 
 /**
- * UpdateKeyRequest holds the new domains or the new name of a key.
+ * UpdateKeyRequest holds the new values of a key.
  *
  * @generated from message parley.conversation.v1.UpdateKeyRequest
  */
@@ -1046,7 +1053,8 @@ export declare type UpdateKeyRequest = Message<"parley.conversation.v1.UpdateKey
   workspaceId: string;
 
   /**
-   * 1 to 100 allowed domains, as in CreateKeyRequest. They replace all earlier ones. Empty to keep those, if name is set.
+   * 1 to 100 allowed domains, as in CreateKeyRequest. They replace all earlier ones. Empty to keep those, if name or identity
+   * is set.
    *
    * @generated from field: repeated string domains = 3;
    */
@@ -1058,6 +1066,13 @@ export declare type UpdateKeyRequest = Message<"parley.conversation.v1.UpdateKey
    * @generated from field: optional string name = 4;
    */
   name?: string | undefined;
+
+  /**
+   * Whether visitors need a visitor token. If it is not set, this does not change.
+   *
+   * @generated from field: optional string identity = 5;
+   */
+  identity?: string | undefined;
 };
 
 /**
@@ -1173,6 +1188,183 @@ export declare type RevokeKeyResponse = Message<"parley.conversation.v1.RevokeKe
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export declare const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse>;
+
+/**
+ * IdentityKey is an identity key of a workspace.
+ *
+ * @generated from message parley.conversation.v1.IdentityKey
+ */
+export declare type IdentityKey = Message<"parley.conversation.v1.IdentityKey"> & {
+  /**
+   * The workspace that owns the key.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The ID, unique in the workspace. A visitor token may name it in its header kid.
+   *
+   * @generated from field: string kid = 2;
+   */
+  kid: string;
+
+  /**
+   * HS256, ES256, EdDSA or RS256.
+   *
+   * @generated from field: string algorithm = 3;
+   */
+  algorithm: string;
+
+  /**
+   * The time of creation, RFC 3339 in UTC.
+   *
+   * @generated from field: string created_at = 4;
+   */
+  createdAt: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.IdentityKey.
+ * Use `create(IdentityKeySchema)` to create a new message.
+ */
+export declare const IdentityKeySchema: GenMessage<IdentityKey>;
+
+/**
+ * CreateIdentityKeyRequest describes a new identity key.
+ *
+ * @generated from message parley.conversation.v1.CreateIdentityKeyRequest
+ */
+export declare type CreateIdentityKeyRequest = Message<"parley.conversation.v1.CreateIdentityKeyRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * A public key as PEM or JWK, at most 8,000 characters: P-256 for ES256, Ed25519 for EdDSA, or RSA with at least 2,048 bits
+   * for RS256. Empty to create an HS256 secret. A JWK may have a kid of 1 to 100 visible ASCII characters.
+   *
+   * @generated from field: string pem_or_jwk = 2;
+   */
+  pemOrJwk: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CreateIdentityKeyRequest.
+ * Use `create(CreateIdentityKeyRequestSchema)` to create a new message.
+ */
+export declare const CreateIdentityKeyRequestSchema: GenMessage<CreateIdentityKeyRequest>;
+
+/**
+ * CreateIdentityKeyResponse holds the new identity key.
+ *
+ * @generated from message parley.conversation.v1.CreateIdentityKeyResponse
+ */
+export declare type CreateIdentityKeyResponse = Message<"parley.conversation.v1.CreateIdentityKeyResponse"> & {
+  /**
+   * The new key.
+   *
+   * @generated from field: parley.conversation.v1.IdentityKey key = 1;
+   */
+  key?: IdentityKey | undefined;
+
+  /**
+   * The secret with which the workspace's backend signs tokens; empty for a public key. No other call returns it.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CreateIdentityKeyResponse.
+ * Use `create(CreateIdentityKeyResponseSchema)` to create a new message.
+ */
+export declare const CreateIdentityKeyResponseSchema: GenMessage<CreateIdentityKeyResponse>;
+
+/**
+ * ListIdentityKeysRequest names a workspace.
+ *
+ * @generated from message parley.conversation.v1.ListIdentityKeysRequest
+ */
+export declare type ListIdentityKeysRequest = Message<"parley.conversation.v1.ListIdentityKeysRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListIdentityKeysRequest.
+ * Use `create(ListIdentityKeysRequestSchema)` to create a new message.
+ */
+export declare const ListIdentityKeysRequestSchema: GenMessage<ListIdentityKeysRequest>;
+
+/**
+ * ListIdentityKeysResponse lists identity keys.
+ *
+ * @generated from message parley.conversation.v1.ListIdentityKeysResponse
+ */
+export declare type ListIdentityKeysResponse = Message<"parley.conversation.v1.ListIdentityKeysResponse"> & {
+  /**
+   * The keys, oldest first.
+   *
+   * @generated from field: repeated parley.conversation.v1.IdentityKey keys = 1;
+   */
+  keys: IdentityKey[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListIdentityKeysResponse.
+ * Use `create(ListIdentityKeysResponseSchema)` to create a new message.
+ */
+export declare const ListIdentityKeysResponseSchema: GenMessage<ListIdentityKeysResponse>;
+
+/**
+ * RevokeIdentityKeyRequest names an identity key.
+ *
+ * @generated from message parley.conversation.v1.RevokeIdentityKeyRequest
+ */
+export declare type RevokeIdentityKeyRequest = Message<"parley.conversation.v1.RevokeIdentityKeyRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The key's ID.
+   *
+   * @generated from field: string kid = 2;
+   */
+  kid: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RevokeIdentityKeyRequest.
+ * Use `create(RevokeIdentityKeyRequestSchema)` to create a new message.
+ */
+export declare const RevokeIdentityKeyRequestSchema: GenMessage<RevokeIdentityKeyRequest>;
+
+/**
+ * RevokeIdentityKeyResponse is empty.
+ *
+ * @generated from message parley.conversation.v1.RevokeIdentityKeyResponse
+ */
+export declare type RevokeIdentityKeyResponse = Message<"parley.conversation.v1.RevokeIdentityKeyResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.RevokeIdentityKeyResponse.
+ * Use `create(RevokeIdentityKeyResponseSchema)` to create a new message.
+ */
+export declare const RevokeIdentityKeyResponseSchema: GenMessage<RevokeIdentityKeyResponse>;
 
 /**
  * Pattern is a moderation pattern.
@@ -5020,10 +5212,11 @@ export declare const KeyAdminService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * UpdateKey replaces the allowed domains or the name of a key. Every edge replica uses the new domains within 5 s. Idempotent.
+   * UpdateKey replaces the allowed domains, the name or the identity of a key. Every edge replica uses them within 5 s.
+   * Idempotent.
    *
    * Errors: NOT_FOUND (key_not_found) when the key is unknown or revoked; INVALID_ARGUMENT (invalid_argument) for an invalid
-   * list of domains or name, or if neither is set.
+   * list of domains, name or identity, or if none is set.
    *
    * @generated from rpc parley.conversation.v1.KeyAdminService.UpdateKey
    */
@@ -5055,6 +5248,58 @@ export declare const KeyAdminService: GenService<{
     methodKind: "unary";
     input: typeof RevokeKeyRequestSchema;
     output: typeof RevokeKeyResponseSchema;
+  },
+}>;
+
+/**
+ * IdentityKeyAdminService manages the identity keys of a workspace. With them, the edge verifies the visitor tokens that the
+ * workspace's backend signs.
+ *
+ * Served as BotAdminService is.
+ *
+ * @generated from service parley.conversation.v1.IdentityKeyAdminService
+ */
+export declare const IdentityKeyAdminService: GenService<{
+  /**
+   * CreateIdentityKey creates an HS256 secret, or stores a public key. Every edge replica uses the key within 5 s. Not
+   * idempotent.
+   *
+   * Errors:
+   * - NOT_FOUND (workspace_not_found): the quota service knows no such workspace.
+   * - INVALID_ARGUMENT (invalid_argument): pem_or_jwk is not a public key of ES256, EdDSA or RS256.
+   * - ALREADY_EXISTS (kid_taken): the workspace has a key with the JWK's kid.
+   * - RESOURCE_EXHAUSTED (too_many_identity_keys): the workspace has 4 identity keys.
+   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 5 s.
+   *
+   * @generated from rpc parley.conversation.v1.IdentityKeyAdminService.CreateIdentityKey
+   */
+  createIdentityKey: {
+    methodKind: "unary";
+    input: typeof CreateIdentityKeyRequestSchema;
+    output: typeof CreateIdentityKeyResponseSchema;
+  },
+  /**
+   * ListIdentityKeys lists a workspace's identity keys, without secrets. The list of an unknown workspace is empty.
+   *
+   * @generated from rpc parley.conversation.v1.IdentityKeyAdminService.ListIdentityKeys
+   */
+  listIdentityKeys: {
+    methodKind: "unary";
+    input: typeof ListIdentityKeysRequestSchema;
+    output: typeof ListIdentityKeysResponseSchema;
+  },
+  /**
+   * RevokeIdentityKey deletes an identity key. Every edge replica refuses its tokens within 5 s. Sessions keep their verified
+   * visitors. A repeated call fails with identity_key_not_found.
+   *
+   * Errors: NOT_FOUND (identity_key_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.IdentityKeyAdminService.RevokeIdentityKey
+   */
+  revokeIdentityKey: {
+    methodKind: "unary";
+    input: typeof RevokeIdentityKeyRequestSchema;
+    output: typeof RevokeIdentityKeyResponseSchema;
   },
 }>;
 

@@ -65,6 +65,20 @@ export declare type ResolveKeyResponse = Message<"parley.conversation.v1.Resolve
    * @generated from field: parley.conversation.v1.BotDisplay display = 4;
    */
   display?: BotDisplay | undefined;
+
+  /**
+   * The workspace's identity keys, with which the edge verifies visitor tokens. At most 4.
+   *
+   * @generated from field: repeated parley.conversation.v1.VerificationKey verification_keys = 5;
+   */
+  verificationKeys: VerificationKey[];
+
+  /**
+   * Whether visitors need a visitor token: optional or required. Empty, as an older service sends it, is optional.
+   *
+   * @generated from field: string identity = 6;
+   */
+  identity: string;
 };
 
 /**
@@ -72,6 +86,40 @@ export declare type ResolveKeyResponse = Message<"parley.conversation.v1.Resolve
  * Use `create(ResolveKeyResponseSchema)` to create a new message.
  */
 export declare const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse>;
+
+/**
+ * VerificationKey is an identity key of a workspace, as the edge needs it.
+ *
+ * @generated from message parley.conversation.v1.VerificationKey
+ */
+export declare type VerificationKey = Message<"parley.conversation.v1.VerificationKey"> & {
+  /**
+   * The key's ID.
+   *
+   * @generated from field: string kid = 1;
+   */
+  kid: string;
+
+  /**
+   * HS256, ES256, EdDSA or RS256.
+   *
+   * @generated from field: string algorithm = 2;
+   */
+  algorithm: string;
+
+  /**
+   * The secret of HS256, otherwise the public key as a JWK.
+   *
+   * @generated from field: string key = 3;
+   */
+  key: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.VerificationKey.
+ * Use `create(VerificationKeySchema)` to create a new message.
+ */
+export declare const VerificationKeySchema: GenMessage<VerificationKey>;
 
 /**
  * GetLogoRequest names a logo.
@@ -496,6 +544,13 @@ export declare type OpenTurnRequest = Message<"parley.conversation.v1.OpenTurnRe
    * @generated from field: string accept_language = 14;
    */
   acceptLanguage: string;
+
+  /**
+   * Whether a visitor token has verified visitor_id. A session with a verified visitor belongs to this visitor alone.
+   *
+   * @generated from field: bool visitor_verified = 15;
+   */
+  visitorVerified: boolean;
 };
 
 /**
@@ -786,6 +841,20 @@ export declare type FindTurnRequest = Message<"parley.conversation.v1.FindTurnRe
    * @generated from field: bytes request_hash = 7;
    */
   requestHash: Uint8Array;
+
+  /**
+   * The visitor, as in OpenTurnRequest.
+   *
+   * @generated from field: string visitor_id = 8;
+   */
+  visitorId: string;
+
+  /**
+   * As in OpenTurnRequest.
+   *
+   * @generated from field: bool visitor_verified = 9;
+   */
+  visitorVerified: boolean;
 };
 
 /**
@@ -1162,6 +1231,20 @@ export declare type RateMessageRequest = Message<"parley.conversation.v1.RateMes
    * @generated from field: string reason = 6;
    */
   reason: string;
+
+  /**
+   * The visitor, as in OpenTurnRequest.
+   *
+   * @generated from field: string visitor_id = 7;
+   */
+  visitorId: string;
+
+  /**
+   * As in OpenTurnRequest.
+   *
+   * @generated from field: bool visitor_verified = 8;
+   */
+  visitorVerified: boolean;
 };
 
 /**
@@ -1336,7 +1419,9 @@ export declare const ConversationService: GenService<{
    *
    * Errors:
    * - NOT_FOUND (bot_not_found): the workspace has no such bot.
-   * - NOT_FOUND (session_not_found): the session belongs to another bot or source, or was deleted or erased.
+   * - NOT_FOUND (session_not_found): the session belongs to another bot or source, or was deleted or erased, or has a
+   *   verified visitor, and the request does not have the same one.
+   * - FAILED_PRECONDITION (visitor_mismatch): the request has a verified visitor, and the session has another, unverified ID.
    * - INVALID_ARGUMENT (invalid_argument): a field is invalid, or its value cannot be stored.
    * - FAILED_PRECONDITION (idempotency_key_reused): key_hash names a turn with another request_hash.
    * - RESOURCE_EXHAUSTED (too_many_keyed_turns): the session has two running turns with idempotency keys. Concurrent calls
@@ -1360,7 +1445,9 @@ export declare const ConversationService: GenService<{
    * FindTurn finds a turn by its idempotency key or by its reply's message ID.
    *
    * Errors:
-   * - NOT_FOUND (turn_not_found): the bot's session has no such turn, or the session was deleted or erased.
+   * - NOT_FOUND (turn_not_found): the bot's session has no such turn, or the session was deleted or erased, or it has a verified
+   *   visitor, and the request does not have the same one.
+   * - FAILED_PRECONDITION (visitor_mismatch): as for OpenTurn.
    * - FAILED_PRECONDITION (idempotency_key_reused): request_hash is set, and the turn has a key and another hash.
    * - INVALID_ARGUMENT (invalid_argument): neither key_hash nor message_id is set.
    *
@@ -1402,7 +1489,9 @@ export declare const ConversationService: GenService<{
    * RateMessage sets or clears the rating of a reply, with its reason.
    *
    * Errors:
-   * - NOT_FOUND (message_not_found): the bot's session has no such reply, or the session was deleted or erased.
+   * - NOT_FOUND (message_not_found): the bot's session has no such reply, or the session was deleted or erased, or it has a
+   *   verified visitor, and the request does not have the same one.
+   * - FAILED_PRECONDITION (visitor_mismatch): as for OpenTurn.
    * - INVALID_ARGUMENT (invalid_argument): the rating is not up, down or empty, or the reason is too long or has no rating.
    *
    * Deadline: 3 s.

@@ -140,7 +140,8 @@ export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
  *
  * Every call has the token of the called process in its "authorization" metadata, and the process's ID in edge_id. Without
  * them, another process that took over the address could accept the call. Each edge process stores its ID, token and address
- * in its lease (RenewEdge). The caller reads them from the StoredTurn that ConversationService returns.
+ * in its lease (RenewEdge). The caller reads them from the StoredTurn that ConversationService returns for the visitor of
+ * the caller's request, so these calls need not check the visitor again.
  *
  * Errors of every call:
  * - UNAUTHENTICATED (unauthenticated): the token is missing, or belongs to another process.

@@ -17,6 +17,7 @@ import { schemathesisSuite } from "./suites/schemathesis.ts";
 import { sessionsSuite } from "./suites/sessions.ts";
 import { streamSuite } from "./suites/stream.ts";
 import { startTimeoutScenarios, type TimeoutScenarios, timeoutsSuite } from "./suites/timeouts.ts";
+import { verifiedVisitorsSuite } from "./suites/verified-visitors.ts";
 import { visitorsSuite } from "./suites/visitors.ts";
 import { type ContractSystem, startContractSystem } from "./support/contract-system.ts";
 
@@ -41,6 +42,7 @@ describe("streams", () => streamSuite(shared));
 describe("replies with an idempotency key", () => keyedRepliesSuite(shared));
 describe("sessions", () => sessionsSuite(shared));
 describe("visitors", () => visitorsSuite(shared));
+describe("verified visitors", () => verifiedVisitorsSuite(shared));
 describe("export", () => exportSuite(shared));
 describe("conversations", () => conversationsSuite(shared));
 describe("access tokens", () => authSuite(shared));

@@ -606,6 +606,20 @@ const decisions: Section[] = [
       2: "A response with the reply to an earlier request, which had the same idempotency key, has the id of that request.",
     },
   },
+  {
+    id: "D46",
+    title: "Verified visitors",
+    sentences: {
+      1: "`visitor_token` of chat, stop and rating is a JWT that an identity key of the workspace verifies. A token that is expired, or valid for more than 24 hours, or otherwise invalid: 401 `invalid_visitor_token`.",
+      2: "`sub` replaces `visitor_id`, and `metadata`, if present, `visitor_metadata`.",
+      3: "A session of no visitor, or with the same `visitor_id`, becomes the verified visitor's, with its earlier messages.",
+      4: "A session with another `visitor_id`: 409 `visitor_mismatch`, and nothing is stored.",
+      5: "Every request without a token of the session's verified visitor gets the 404 of a missing session, reply or message.",
+      6: "4 and 5 also apply to replays, resumptions, stops and ratings, and while the reply runs. They precede `idempotency_key_reused`.",
+      7: "With a public key whose identity is `required`, a request without a token: 401 `visitor_token_required`. Both 401 precede the look-up of the session.",
+      8: "The playground has no verified visitors.",
+    },
+  },
 ];
 
 const hostile: Section[] = [

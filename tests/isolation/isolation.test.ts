@@ -39,6 +39,7 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
     messageId: "987654321",
     patternId: "987654321",
     caseId: "987654321",
+    kid: randomUUID().slice(0, 12),
     sourceName: `source-${randomUUID()}.txt`,
     toolName: `tool_${randomUUID().slice(0, 8)}`,
     visitorId: `visitor-of-ws_${randomUUID()}`,

@@ -14,6 +14,7 @@ export type Identifiers = {
   sourceName: string;
   toolName: string;
   caseId: string;
+  kid: string;
   visitorId: string;
 };
 
@@ -111,6 +112,11 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.KeyAdminService/ListKeys": workspaceOnly(),
   "parley.conversation.v1.KeyAdminService/UpdateKey": notCalled("authorization.test.ts tests it"),
   "parley.conversation.v1.KeyAdminService/RevokeKey": notCalled("authorization.test.ts tests it"),
+  "parley.conversation.v1.IdentityKeyAdminService/CreateIdentityKey": workspaceOnly(),
+  "parley.conversation.v1.IdentityKeyAdminService/ListIdentityKeys": workspaceOnly(),
+  "parley.conversation.v1.IdentityKeyAdminService/RevokeIdentityKey": {
+    requests: ({ workspaceId }, { kid }) => [{ workspaceId, kid }],
+  },
   "parley.conversation.v1.ModerationAdminService/AddPattern": ofBot({ pattern: "p" }),
   "parley.conversation.v1.ModerationAdminService/UpdatePattern": {
     requests: ({ workspaceId, botSlug }, ids) => [

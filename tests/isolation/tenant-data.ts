@@ -8,7 +8,7 @@ import { ORDER_TOOL, type TenantData } from "./rpc-cases.ts";
 
 export type TenantDataWithKey = TenantData & { publicKey: string };
 
-/** Creates a tenant with one bot, session, turn, pattern, source, tool and evaluation case, and returns their identifiers. */
+/** Creates a tenant with one bot, session, turn, pattern, source, tool, evaluation case and identity key, and returns their identifiers. */
 export async function createTenantData(system: SharedSystem): Promise<TenantDataWithKey> {
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug, publicKey } = tenant;
@@ -29,6 +29,8 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
     botSlug,
     tool: { name: toolName, kind: { case: "http", value: ORDER_TOOL } },
   });
+  const identity = await system.admin.identityKeys.createIdentityKey({ workspaceId });
+  const kid = String(identity.key?.kid);
   const visitorId = `visitor-of-${workspaceId}`;
   await chat(system.url(), tenant, { visitor_id: visitorId });
 
@@ -64,6 +66,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
     sourceName,
     toolName,
     caseId,
+    kid,
     visitorId,
     patternId: String(pattern?.id),
     ...ids,

@@ -3,6 +3,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import {
   BotAdminService,
   EvaluationAdminService,
+  IdentityKeyAdminService,
   KeyAdminService,
   KnowledgeAdminService,
   ModerationAdminService,
@@ -21,6 +22,7 @@ export type AdminClients = {
   deletions: Client<typeof WorkspaceDeletionAdminService>;
   bots: Client<typeof BotAdminService>;
   keys: Client<typeof KeyAdminService>;
+  identityKeys: Client<typeof IdentityKeyAdminService>;
   moderation: Client<typeof ModerationAdminService>;
   knowledge: Client<typeof KnowledgeAdminService>;
   evaluations: Client<typeof EvaluationAdminService>;
@@ -54,6 +56,7 @@ export function createAdminClients(ports: OpsPorts): AdminClients {
     deletions: createClient(WorkspaceDeletionAdminService, conversation),
     bots: createClient(BotAdminService, conversation),
     keys: createClient(KeyAdminService, conversation),
+    identityKeys: createClient(IdentityKeyAdminService, conversation),
     moderation: createClient(ModerationAdminService, conversation),
     knowledge: createClient(KnowledgeAdminService, conversation),
     evaluations: createClient(EvaluationAdminService, conversation),

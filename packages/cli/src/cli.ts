@@ -12,6 +12,7 @@ import { addCompletionCommand } from "./commands/completion.ts";
 import { addConversationCommands } from "./commands/conversation/conversation.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addExplainCommand } from "./commands/explain.ts";
+import { addIdentityKeyCommands } from "./commands/identity-key.ts";
 import { addKnowledgeCommands } from "./commands/knowledge/knowledge.ts";
 import { addLoginCommands } from "./commands/login.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
@@ -69,6 +70,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   addPlanCommands(program, context);
   addBotCommands(program, context);
   addKeyCommands(program, context);
+  addIdentityKeyCommands(program, context);
   addModerationCommands(program, context);
   addKnowledgeCommands(program, context);
   addToolCommands(program, context);

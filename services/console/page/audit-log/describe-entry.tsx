@@ -16,6 +16,8 @@ const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
   "KeyAdminService/CreateKey": (target) => <T text="Created a key of {bot}" {...target} />,
   "KeyAdminService/UpdateKey": (target) => <T text="Changed a key of {bot}" {...target} />,
   "KeyAdminService/RevokeKey": (target) => <T text="Revoked a key of {bot}" {...target} />,
+  "IdentityKeyAdminService/CreateIdentityKey": () => t("Created an identity key"),
+  "IdentityKeyAdminService/RevokeIdentityKey": () => t("Revoked an identity key"),
   "KnowledgeAdminService/AddSource": (target) => <T text="Added the document {name}" {...target} />,
   "KnowledgeAdminService/RemoveSource": (target) => <T text="Removed the document {name}" {...target} />,
   "KnowledgeAdminService/RenameSource": (target) => <T text="Renamed the document {name}" {...target} />,
@@ -49,7 +51,7 @@ const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
 export type DescribedEntry = {
   /** A sentence. If the change's method is unknown, the method's name. */
   action: ReactNode;
-  /** The bot (unless `action` names it), the conversation, the public key, and the changed fields. */
+  /** The bot (unless `action` names it), the conversation, the public key or identity key, and the changed fields. */
   details: string[];
 };
 
@@ -70,6 +72,7 @@ export function describeEntry(
     target.new_name && t("Now {name}", { name: target.new_name }),
     target.new_slug && t("As {name}", { name: target.new_slug }),
     target.public_key,
+    target.kid,
     fields,
   ];
   return {

@@ -4,7 +4,14 @@ import type { ConversationService } from "@parley/rpc/conversation";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createKeyResolver } from "./public-keys.client.ts";
 
-const FOUND = { workspaceId: "ws", botId: "bot", allowedDomains: [], display: undefined };
+const FOUND = {
+  workspaceId: "ws",
+  botId: "bot",
+  allowedDomains: [],
+  display: undefined,
+  verificationKeys: [],
+  identity: "",
+};
 
 /** Slightly longer than the window in which failed lookups are counted. */
 const WINDOW_MS = 1_050;

@@ -2,11 +2,20 @@ import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import { LRUCache } from "lru-cache";
 import { type CountedBucket, countedBuckets, HttpError, unavailableError } from "../http/index.ts";
+import { createVisitorIdentifier, type IdentifyVisitor } from "../visitors/index.ts";
 import { serializeConfigBody } from "../widget/index.ts";
 import { createOriginMatcher, type OriginMatcher } from "./origin.ts";
 
 /** A resolved public key. `configBody` is the body of the config endpoint, serialized once per lookup. */
-export type ResolvedKey = { workspaceId: string; botId: string; allowsOrigin: OriginMatcher; configBody: string };
+export type ResolvedKey = {
+  workspaceId: string;
+  botId: string;
+  allowsOrigin: OriginMatcher;
+  identifyVisitor: IdentifyVisitor;
+  /** Whether the workspace has identity keys, and so verified visitors. */
+  hasIdentityKeys: boolean;
+  configBody: string;
+};
 
 /** Resolves a public key. `clientBucket` identifies the client whose lookups are limited. */
 export type KeyResolver = (publicKey: string, clientBucket: string) => Promise<ResolvedKey>;
@@ -77,14 +86,14 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
       for (const window of windows) window.count--;
     };
     try {
-      const { workspaceId, botId, allowedDomains, display } = await conversation.resolveKey(
-        { publicKey },
-        { timeoutMs: RESOLVE_TIMEOUT_MS },
-      );
+      const found = await conversation.resolveKey({ publicKey }, { timeoutMs: RESOLVE_TIMEOUT_MS });
+      const { workspaceId, botId, allowedDomains, display, verificationKeys } = found;
       const key = {
         workspaceId,
         botId,
         allowsOrigin: createOriginMatcher(allowedDomains),
+        identifyVisitor: createVisitorIdentifier(found),
+        hasIdentityKeys: verificationKeys.length > 0,
         configBody: serializeConfigBody(display),
       };
       uncount();

@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { inKiB, MAX_LEVELS, MAX_STRUCTURE_BYTES } from "../http/index.ts";
+import { MAX_METADATA_BYTES, MAX_VISITOR_ID_CHARACTERS, VisitorToken } from "../visitors/index.ts";
 
 /**
  * Maximum body size of chat and playground requests. It has room for
@@ -9,8 +10,6 @@ import { inKiB, MAX_LEVELS, MAX_STRUCTURE_BYTES } from "../http/index.ts";
  */
 export const MAX_TURN_BODY_BYTES = 300 * 1024;
 export const MAX_MESSAGE_CHARACTERS = 4_000;
-export const MAX_VISITOR_ID_CHARACTERS = 1_024;
-const MAX_METADATA_BYTES = 16 * 1024;
 
 export const PublicKey = Type.String({
   minLength: 1,
@@ -60,6 +59,7 @@ export const ChatRequest = Type.Object(
       }),
     ),
     ...TURN,
+    visitor_token: VisitorToken,
   },
   { title: "ChatRequest", description: `A visitor's message. ${PARSING}` },
 );

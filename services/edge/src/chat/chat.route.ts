@@ -11,8 +11,9 @@ import {
 } from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
+import { VISITOR_REFUSED } from "../visitors/index.ts";
 import { ChatRequest, MAX_MESSAGE_CHARACTERS, MAX_TURN_BODY_BYTES, toTurnFields } from "./chat-request.ts";
-import { KEY_REUSED, MESSAGE_CODES, REPLY_STREAM } from "./stream-events.ts";
+import { KEY_REUSED_OR_VISITOR_MISMATCH, MESSAGE_CODES, REPLY_STREAM } from "./stream-events.ts";
 import type { KeyedStreamDeps } from "./stream-keyed-turn.ts";
 import { streamReply } from "./stream-reply.ts";
 import { ResumeRequestHeaders, readResumeHeaders } from "./turn-key.ts";
@@ -34,7 +35,7 @@ declare module "fastify" {
 const CHAT: Operation = {
   operationId: "chat",
   summary: "Stream a reply",
-  description: `Streams the reply to a visitor's message. Checks run in this order: JSON, required fields, length, UUID, rate limit, key, origin. The response reports the first failure. A request that fails validation does not count against the chat limit but as a malformed request: an address that has sent more than ${POLICIES.malformed.limit} malformed requests in a minute gets 429 before the body is read.`,
+  description: `Streams the reply to a visitor's message. Checks run in this order: JSON, required fields, length, UUID, rate limit, key, origin, visitor token. The response reports the first failure. A request that fails validation does not count against the chat limit but as a malformed request: an address that has sent more than ${POLICIES.malformed.limit} malformed requests in a minute gets 429 before the body is read.`,
   isLimited: true,
   responses: {
     ...WIDGET_REFUSALS,
@@ -43,12 +44,13 @@ const CHAT: Operation = {
       `The body is not JSON (\`invalid_json\`), a field is missing, blank or of the wrong type (\`invalid_message\`), \`message\` is longer than ${MAX_MESSAGE_CHARACTERS} characters (\`message_too_long\`), or \`session_id\` is not a UUID (\`invalid_session_id\`). \`Idempotency-Key\` is not 1 to 255 visible ASCII characters (\`invalid_idempotency_key\`), or \`Last-Event-ID\` names another message or an offset beyond the text (\`invalid_last_event_id\`): discard the text and repeat without the header.`,
       ...MESSAGE_CODES,
     ),
+    401: VISITOR_REFUSED,
     404: refused(
-      "The session was deleted, or belongs to another bot or to the playground. With `Last-Event-ID`: no turn has this idempotency key (`turn_not_found`).",
+      "The session was deleted, or belongs to another bot, to the playground or to another verified visitor. With `Last-Event-ID`: no turn has this idempotency key (`turn_not_found`).",
       "session_not_found",
       "turn_not_found",
     ),
-    409: KEY_REUSED,
+    409: KEY_REUSED_OR_VISITOR_MISMATCH,
     429: refused(
       `One address sent more than ${POLICIES.chat.limit} requests in a minute, more than ${POLICIES.resume.limit} with \`Last-Event-ID\`, ${TOO_MANY_UNKNOWN_KEYS}, or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
       "rate_limited",
@@ -71,7 +73,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
     },
     handler: async (request, reply) => {
       const stopwatch = request.stopwatch as Stopwatch;
-      const { public_key: publicKey, visitor_id: visitorId = "" } = request.body;
+      const { public_key: publicKey } = request.body;
       request.publicKey = publicKey;
       const resumeHeaders = readResumeHeaders(request.headers);
       const clientBucket = addressBucket(request.ip);
@@ -80,11 +82,12 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       stopwatch.enter("key");
       const key = await deps.resolveKey(publicKey, clientBucket);
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
-      const { workspaceId, botId } = key;
+      const visitor = await key.identifyVisitor(request.body);
+      const { workspaceId, botId, hasIdentityKeys } = key;
       const { referer = "", "user-agent": userAgent = "", "accept-language": acceptLanguage = "" } = request.headers;
       const turnRequest = {
         ...toTurnFields(request.body),
-        visitorId,
+        ...visitor,
         turnId: request.id,
         workspaceId,
         botId,
@@ -94,7 +97,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
         acceptLanguage: truncateHeader(acceptLanguage),
         client: deps.hashClient(workspaceId, networkBucket(clientBucket)),
       };
-      const context = { clientBucket, reply, stopwatch };
+      const context = { clientBucket, reply, stopwatch, hasIdentityKeys };
       await streamReply(deps, turnRequest, { ...resumeHeaders, userId: "" }, context);
       return reply;
     },

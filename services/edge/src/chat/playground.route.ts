@@ -85,12 +85,13 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
         botId,
         source: "playground" as const,
         visitorId: userId,
+        visitorVerified: false,
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
         acceptLanguage: truncateHeader(acceptLanguage),
         client: deps.hashClient(workspaceId, clientBucket),
       };
-      const context = { clientBucket, reply, stopwatch };
+      const context = { clientBucket, reply, stopwatch, hasIdentityKeys: false };
       await streamReply(deps, turnRequest, { ...resumeHeaders, userId }, context);
       return reply;
     },

@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { inKiB, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
+import { VisitorToken } from "../visitors/index.ts";
 import { BotSlug, PublicKey, SessionId } from "./chat-request.ts";
 import { IDEMPOTENCY_KEY } from "./turn-key.ts";
 
@@ -28,7 +29,10 @@ const EITHER = {
 };
 
 /** The body of POST /api/chat/stop/. */
-export const StopRequest = Type.Object({ public_key: PublicKey, ...REPLY }, { title: "StopRequest", ...EITHER });
+export const StopRequest = Type.Object(
+  { public_key: PublicKey, ...REPLY, visitor_token: VisitorToken },
+  { title: "StopRequest", ...EITHER },
+);
 
 /** The body of POST /api/chat/playground/stop/. */
 export const PlaygroundStopRequest = Type.Object(

@@ -17,6 +17,9 @@ export type StopScope = {
   source: "widget" | "playground";
   /** The user of the playground; empty for a visitor. */
   userId: string;
+  /** The verified visitor; empty for all other requests. */
+  visitorId: string;
+  visitorVerified: boolean;
 };
 
 const FIND_TIMEOUT_MS = 2_000;
@@ -26,14 +29,13 @@ const FIND_TIMEOUT_MS = 2_000;
  * no process runs the turn any more. Throws an HttpError.
  */
 export async function stopTurn(deps: StopDeps, scope: StopScope, target: StopTarget): Promise<Outcome> {
-  const { workspaceId, botId, sessionId, source, userId } = scope;
+  const { userId, ...session } = scope;
+  const { workspaceId, source } = session;
   const targetFields = "key" in target ? { keyHash: hashKey(source, userId, target.key) } : target;
   // If this process is still opening the turn, wait: before the turn is open, findTurn() does not find it in the database.
   if ("keyHash" in targetFields)
-    await deps.turnDeps.runningTurns
-      .findReply({ workspaceId, botId, sessionId, ...targetFields })
-      ?.opening.catch(() => undefined);
-  const find = () => findTurn(deps, { workspaceId, botId, sessionId, source, ...targetFields });
+    await deps.turnDeps.runningTurns.findReply({ ...session, ...targetFields })?.opening.catch(() => undefined);
+  const find = () => findTurn(deps, { ...session, ...targetFields });
   const existing = await find();
   const stored = readStoredReply(existing);
   if (stored !== undefined) return stored.ending.outcome;
@@ -49,6 +51,7 @@ async function findTurn(deps: StopDeps, request: FindTurnInit): Promise<StoredTu
     const { turn } = await deps.conversation.findTurn(request, { timeoutMs: FIND_TIMEOUT_MS });
     if (turn !== undefined) return turn;
   } catch (error) {
+    if (isParleyError(error, status.FAILED_PRECONDITION)) throw new HttpError(409, error.code, {}, { cause: error });
     if (!isParleyError(error, status.NOT_FOUND)) throw unavailableError(error);
   }
   throw new HttpError(404, "message_not_found");

@@ -13,6 +13,7 @@ import {
   WIDGET_REFUSALS,
 } from "../http/index.ts";
 import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
+import { VISITOR_MISMATCH, VISITOR_REFUSED } from "../visitors/index.ts";
 import type { ChatDeps } from "./chat.route.ts";
 import { PLAYGROUND_LIMITED, type PlaygroundDeps, resolveBot } from "./playground.route.ts";
 import { PlaygroundStopRequest, StopRequest, StopResult, targetOf } from "./stop-request.ts";
@@ -31,7 +32,9 @@ const STOP: Operation = {
     ...WIDGET_REFUSALS,
     200: STOPPED,
     400: refused("As for chat.", ...CODES),
-    404: refused("The session has no such reply.", "message_not_found"),
+    401: VISITOR_REFUSED,
+    404: refused("The session has no such reply, or belongs to another verified visitor.", "message_not_found"),
+    409: VISITOR_MISMATCH,
     429: refused(
       `One address sent more than ${POLICIES.chat.limit} requests or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
       "rate_limited",
@@ -72,9 +75,11 @@ export function stopRoute(app: FastifyInstance, deps: ChatDeps & StopDeps): void
       request.publicKey = publicKey;
       const bucket = addressBucket(request.ip);
       await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
-      const { workspaceId, botId, allowsOrigin } = await deps.resolveKey(publicKey, bucket);
+      const { workspaceId, botId, allowsOrigin, identifyVisitor } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
-      const scope = { workspaceId, botId, sessionId: sessionId.toLowerCase(), source: "widget" as const, userId: "" };
+      const { visitorId, visitorVerified } = await identifyVisitor({ visitor_token: request.body.visitor_token });
+      const session = { workspaceId, botId, sessionId: sessionId.toLowerCase(), source: "widget" as const };
+      const scope = { ...session, userId: "", visitorId, visitorVerified };
       const outcome = await stopTurn(deps, scope, targetOf(request.body));
       return reply.header("cache-control", "no-store").send({ status: outcome });
     },
@@ -100,7 +105,8 @@ export function playgroundStopRoute(app: FastifyInstance, deps: PlaygroundDeps &
       const { bot_slug: botSlug, session_id: sessionId } = request.body;
       await enforceRateLimit(deps.limiter, POLICIES.playground, userBucket(caller), reply);
       const botId = await resolveBot(deps, workspaceId, botSlug);
-      const scope = { workspaceId, botId, sessionId: sessionId.toLowerCase(), source: "playground" as const, userId };
+      const session = { workspaceId, botId, sessionId: sessionId.toLowerCase(), source: "playground" as const };
+      const scope = { ...session, userId, visitorId: "", visitorVerified: false };
       const outcome = await stopTurn(deps, scope, targetOf(request.body));
       return reply.header("cache-control", "no-store").send({ status: outcome });
     },

@@ -101,4 +101,10 @@ export const MESSAGE_CODES = [
   "invalid_last_event_id",
 ];
 
+export const KEY_REUSED_OR_VISITOR_MISMATCH = refused(
+  "The idempotency key was used with another message (`idempotency_key_reused`); or the request has a `visitor_token`, and the session another `visitor_id` (`visitor_mismatch`): start a new session.",
+  "idempotency_key_reused",
+  "visitor_mismatch",
+);
+
 export const KEY_REUSED = refused("The idempotency key was used with another message.", "idempotency_key_reused");

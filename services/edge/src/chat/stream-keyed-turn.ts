@@ -45,6 +45,11 @@ type Exchange = {
   position: ReplyPosition | undefined;
   stream: StreamHandle;
   response: FastifyReply;
+  /**
+   * Whether FindTurn must check that the visitor may read a running reply: an unverified visitor may not, if a later message has given the session a
+   * verified visitor.
+   */
+  checksVisitor: boolean;
 };
 
 /**
@@ -55,12 +60,13 @@ export async function streamKeyedTurn(
   deps: KeyedStreamDeps,
   turn: KeyedRequest,
   position: ReplyPosition | undefined,
-  { clientBucket, reply, stopwatch }: HttpContext,
+  { clientBucket, reply, stopwatch, hasIdentityKeys }: HttpContext,
 ): Promise<void> {
   const running = deps.turnDeps.runningTurns.findReply(turn);
-  if (running !== undefined) requireSameMessage(running, turn);
+  const checksVisitor = hasIdentityKeys && !turn.visitorVerified;
+  if (running !== undefined && !checksVisitor) requireSameMessage(running, turn);
   const stream = deps.streams.open(reply.raw, clientBucket);
-  const exchange: Exchange = { deps, turn, position, stream, response: reply };
+  const exchange: Exchange = { deps, turn, position, stream, response: reply, checksVisitor };
   if (running === undefined && position === undefined) {
     const refusal = deps.turnDeps.unpaidReplies.findRefusal(turn.client, reply);
     return refusal === undefined ? streamNewTurn(exchange, stopwatch) : streamWithoutNewTurn(exchange, () => refusal);
@@ -119,8 +125,18 @@ async function streamWithoutNewTurn(exchange: Exchange, refuse: (cause: HttpErro
 
 async function streamRunning(exchange: Exchange, reply: KeyedReply): Promise<void> {
   const opening = await waitForOpening(exchange, reply);
-  if (opening.isLocal) await follow(exchange, reply, false);
-  else await streamExisting(exchange, opening.existing);
+  if (!opening.isLocal) return streamExisting(exchange, opening.existing);
+  if (exchange.checksVisitor) await requireReader(exchange);
+  await follow(exchange, reply, false);
+}
+
+/** Throws an HttpError if the visitor may not read the running reply to the request's key, or if the key was used with another message. */
+async function requireReader({ deps, turn, position }: Exchange): Promise<void> {
+  await findTurn(deps, turn).catch((error: HttpError) => {
+    // A request without Last-Event-ID would open a turn, so it gets OpenTurn's code.
+    const isOpener = error.status === 404 && position === undefined;
+    throw isOpener ? new HttpError(404, "session_not_found", {}, { cause: error }) : error;
+  });
 }
 
 async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): ReturnType<KeyedReply["waitForOpening"]> {
@@ -254,9 +270,9 @@ async function waitForEnd({ deps, turn, stream }: Exchange, reader: ReplyReader,
 
 /** If FindTurn fails, throws an HttpError. */
 async function findTurn(deps: KeyedStreamDeps, turn: KeyedRequest): Promise<StoredTurn> {
-  const { workspaceId, botId, sessionId, source, keyHash, requestHash } = turn;
+  const { workspaceId, botId, sessionId, source, visitorId, visitorVerified, keyHash, requestHash } = turn;
   try {
-    const scope = { workspaceId, botId, sessionId, source };
+    const scope = { workspaceId, botId, sessionId, source, visitorId, visitorVerified };
     const found = await deps.turnDeps.conversation.findTurn(
       { ...scope, keyHash, requestHash },
       { timeoutMs: FIND_TIMEOUT_MS },

@@ -23,6 +23,8 @@ export type HttpContext = {
   clientBucket: string;
   reply: FastifyReply;
   stopwatch: Stopwatch;
+  /** Whether the workspace has identity keys. Without them, no session gets a verified visitor. */
+  hasIdentityKeys: boolean;
 };
 
 /** Runs a turn and streams it as the response. Throws an HttpError if the turn is refused or fails before the stream is open. */

@@ -1,6 +1,6 @@
 export { addressBucket, type CountedBucket, countedBuckets, networkBucket } from "./client-address.ts";
 export { badRequest, HttpError, overloadedError, unavailableError } from "./http-error.ts";
-export { MAX_LEVELS, MAX_SMALL_BODY_BYTES, MAX_STRUCTURE_BYTES } from "./json-body.ts";
+export { isVisitorMetadata, MAX_LEVELS, MAX_SMALL_BODY_BYTES, MAX_STRUCTURE_BYTES } from "./json-body.ts";
 export type { OnRefusal, Refusal } from "./plugins/errors.plugin.ts";
 export { type Endpoint, endpoint, type Operation, type TypedRequest } from "./plugins/methods.plugin.ts";
 export { isApiRoute, REQUEST_ID_HEADER, routeOf } from "./request.ts";

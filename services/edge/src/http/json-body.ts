@@ -46,6 +46,22 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Whether a value that JSON.parse has returned is an object within the limits of visitor_metadata. */
+export function isVisitorMetadata(value: unknown, maxBytes: number): value is object {
+  if (!isObject(value)) return false;
+  const json = Buffer.from(JSON.stringify(value));
+  if (json.length > maxBytes) return false;
+  // Checks the levels first, because the other checks are recursive.
+  const limits = { levels: MAX_LEVELS - 1, structureBytes: MAX_STRUCTURE_BYTES };
+  return shapeOf(json, limits).levels <= limits.levels && isStorable(value) && hasOnlySafeNumbers(value);
+}
+
+/** Whether all numbers are within ±(2^53 - 1). JSON.parse rounds larger integers, and makes numbers beyond a double's range infinite. */
+export function hasOnlySafeNumbers(value: unknown): boolean {
+  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  return typeof value !== "object" || value === null || Object.values(value).every(hasOnlySafeNumbers);
+}
+
 /** Matches text without visible characters. Lists U+2800, the Braille blank, because Unicode classifies it as a symbol. */
 const BLANK = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 

@@ -2,7 +2,7 @@ import { isUuid } from "@parley/service-kit";
 import type { FastifySchemaValidationError, FastifyServerOptions } from "fastify";
 import type { TObject, TObjectOptions, TSchema } from "typebox";
 import { badRequest, type HttpError } from "./http-error.ts";
-import { isBlank } from "./json-body.ts";
+import { hasOnlySafeNumbers, isBlank } from "./json-body.ts";
 import { parseTime } from "./time.ts";
 
 /** The parts of a request that a route's schema describes. */
@@ -27,12 +27,6 @@ const KEYWORDS = [
     validate: (limit: number, value: object) => Buffer.byteLength(JSON.stringify(value)) <= limit,
   },
 ];
-
-/** Whether all numbers are within ±(2^53 - 1). JSON.parse rounds larger integers, and makes numbers beyond a double's range infinite. */
-function hasOnlySafeNumbers(value: unknown): boolean {
-  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-  return typeof value !== "object" || value === null || Object.values(value).every(hasOnlySafeNumbers);
-}
 
 /** Fastify's options for validation. A value is never changed: what the contract refuses must not be converted into something valid. */
 export const VALIDATION = {

@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { MessageId, PublicKey, SessionId } from "../chat/index.ts";
 import { inKiB, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
+import { VisitorToken } from "../visitors/index.ts";
 
 /** The body of POST /api/chat/rating/. */
 export const RatingRequest = Type.Object(
@@ -16,6 +17,7 @@ export const RatingRequest = Type.Object(
           "The visitor's reason, for owners; replaces the earlier one. Must be empty or absent if `rating` is empty.",
       }),
     ),
+    visitor_token: VisitorToken,
   },
   {
     title: "RatingRequest",

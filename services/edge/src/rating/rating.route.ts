@@ -13,6 +13,7 @@ import {
   WIDGET_REFUSALS,
 } from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { VISITOR_MISMATCH, VISITOR_REFUSED } from "../visitors/index.ts";
 import { RatingRequest } from "./rating-request.ts";
 
 export type RatingDeps = {
@@ -33,7 +34,9 @@ const RATE: Operation = {
     ...WIDGET_REFUSALS,
     204: { description: "The rating is stored or removed." },
     400: refused("As for chat.", "invalid_json", "invalid_message", "invalid_session_id"),
-    404: refused("The session has no such reply.", "message_not_found"),
+    401: VISITOR_REFUSED,
+    404: refused("The session has no such reply, or belongs to another verified visitor.", "message_not_found"),
+    409: VISITOR_MISMATCH,
     429: refused(
       `One address sent more than ${POLICIES.rating.limit} ratings or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
       "rate_limited",
@@ -57,15 +60,19 @@ export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
       request.publicKey = publicKey;
       const bucket = addressBucket(request.ip);
       await enforceRateLimit(deps.limiter, POLICIES.rating, bucket, reply);
-      const { workspaceId, botId, allowsOrigin } = await deps.resolveKey(publicKey, bucket);
+      const { workspaceId, botId, allowsOrigin, identifyVisitor } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      const { visitorId, visitorVerified } = await identifyVisitor({ visitor_token: request.body.visitor_token });
+      const rated = { workspaceId, botId, sessionId, messageId: BigInt(message_id), rating, reason };
       try {
         await deps.conversation.rateMessage(
-          { workspaceId, botId, sessionId, messageId: BigInt(message_id), rating, reason },
+          { ...rated, visitorId, visitorVerified },
           { timeoutMs: RATE_MESSAGE_TIMEOUT_MS },
         );
       } catch (error) {
         if (isParleyError(error, status.NOT_FOUND)) throw new HttpError(404, "message_not_found", {}, { cause: error });
+        if (isParleyError(error, status.FAILED_PRECONDITION))
+          throw new HttpError(409, error.code, {}, { cause: error });
         throw unavailableError(error);
       }
       return reply.code(204).send();

@@ -3,9 +3,9 @@ import { SessionAdminService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import Type, { type Static } from "typebox";
 import { operatorEndpoint } from "../auth/index.ts";
-import { MAX_VISITOR_ID_CHARACTERS } from "../chat/index.ts";
 import { json, refused, unavailableError } from "../http/index.ts";
 import { POLICIES } from "../rate-limits/index.ts";
+import { MAX_VISITOR_ID_CHARACTERS } from "../visitors/index.ts";
 import { COUNTED, type SessionDeps } from "./list-sessions.route.ts";
 import { NoQuery } from "./session-query.ts";
 

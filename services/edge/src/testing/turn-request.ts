@@ -7,6 +7,7 @@ export const TURN_REQUEST = {
   sessionId: "0195c1f0-0000-7000-8000-000000000002",
   message: "Hello",
   visitorId: "",
+  visitorVerified: false,
   visitorMetadata: "",
   referrer: "",
   userAgent: "",

@@ -38,6 +38,8 @@ export type TurnRequest = {
   sessionId: string;
   message: string;
   visitorId: string;
+  /** Whether a visitor token has verified `visitorId`. */
+  visitorVerified: boolean;
   visitorMetadata: string;
   referrer: string;
   userAgent: string;
@@ -222,6 +224,7 @@ const OPEN_REFUSALS: ReadonlySet<string> = new Set([
   "invalid_argument",
   "bot_not_found",
   "session_not_found",
+  "visitor_mismatch",
   "idempotency_key_reused",
   "too_many_keyed_turns",
   "moderation_overloaded",

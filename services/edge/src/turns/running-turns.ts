@@ -13,8 +13,18 @@ export type RunningTurn = {
 
 type TurnIds = { workspaceId: string; turnId: string };
 
-/** An idempotency key of a session. Includes the bot, so that a request to another bot does not get this bot's reply. */
-export type IdempotencyKey = { workspaceId: string; botId: string; sessionId: string; keyHash: Uint8Array };
+/**
+ * An idempotency key of a session. Includes the bot, so that a request to another bot does not get this bot's reply. Includes the verified
+ * visitor, because OpenTurn and FindTurn may refuse the session to one visitor and not to another.
+ */
+export type IdempotencyKey = {
+  workspaceId: string;
+  botId: string;
+  sessionId: string;
+  keyHash: Uint8Array;
+  visitorId: string;
+  visitorVerified: boolean;
+};
 
 /** Per process. */
 const MAX_KEYED_TURNS_OF_SESSION = 2;
@@ -92,6 +102,7 @@ export class RunningTurns {
   }
 }
 
-const sessionOf = ({ workspaceId, sessionId }: IdempotencyKey): string => `${workspaceId} ${sessionId}`;
+const sessionOf = ({ workspaceId, sessionId, visitorId, visitorVerified }: IdempotencyKey): string =>
+  `${workspaceId} ${sessionId} ${visitorVerified ? visitorId : ""}`;
 const toMapKey = (key: IdempotencyKey): string =>
-  `${sessionOf(key)} ${key.botId} ${Buffer.from(key.keyHash).toString("base64")}`;
+  `${key.botId} ${Buffer.from(key.keyHash).toString("base64")} ${sessionOf(key)}`;

@@ -1,4 +1,4 @@
-import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { type ApiKey, ApiKeySchema, KeyAdminService } from "@parley/rpc/conversation";
 import { requireField } from "../../admin/require-field.ts";
 import { requireWorkspace } from "../../admin/require-workspace.ts";
@@ -29,15 +29,18 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
 
   group
     .command("update")
-    .description("Replace a key's domains or name within 5 s.")
+    .description("Change a key, effective within 5 s.")
     .argument("<key>", "Select the public key.")
     .option("--domain <domain>", "Allow a domain, such as *.example.com; repeatable.", appendValue)
     .option("--name <name>", "Set the name; empty to remove it.")
-    .action((publicKey, { domain: domains = [], name }) => {
-      if (domains.length === 0 && name === undefined) throw new CliError("give --domain or --name", { exitCode: 2 });
+    .addOption(new Option("--identity <need>", "Set whether visitors need a token.").choices(["optional", "required"]))
+    .action((publicKey, { domain: domains = [], name, identity }) => {
+      if (domains.length === 0 && name === undefined && identity === undefined)
+        throw new CliError("give --domain, --name or --identity", { exitCode: 2 });
       return report(
         callAdmin(KeyAdminService, async (service) => {
-          const { key } = await service.updateKey({ publicKey, domains, ...(name !== undefined && { name }) });
+          const changes = { ...(name !== undefined && { name }), ...(identity !== undefined && { identity }) };
+          const { key } = await service.updateKey({ publicKey, domains, ...changes });
           return toResult(requireField(key));
         }),
       );
@@ -55,12 +58,13 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
           return {
             json: keys.map((each) => messageToJson(ApiKeySchema, each)),
             text: formatTable(
-              ["public key", "name", "bot", "domains", "created", "last used", "revoked"],
+              ["public key", "name", "bot", "domains", "identity", "created", "last used", "revoked"],
               keys.map((key) => [
                 key.publicKey,
                 key.name || "–",
                 key.botSlug,
                 key.allowedDomains.join(" "),
+                key.identity,
                 key.createdAt,
                 key.lastUsedOn || "–",
                 key.revokedAt || "–",
@@ -94,6 +98,7 @@ function toResult(key: ApiKey): Result {
       ["workspace", key.workspaceId],
       ["bot", key.botSlug],
       ["domains", key.allowedDomains.join(" ")],
+      ["identity", key.identity],
       ...(key.revokedAt === "" ? [] : [["revoked", key.revokedAt] as const]),
     ]),
   };

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { ExportFormat, TurnOutcome } from "@parley/rpc/conversation";
 import { ReservationState, SettleOutcome } from "@parley/rpc/quota";
+import { METHODS, nameOf } from "./methods.ts";
 import type { Fields } from "./raw-calls.ts";
 
 /** Identifiers of a tenant's data, or identifiers that do not exist. */
@@ -60,11 +62,10 @@ const ofSource: ForeignIdentifierCase = {
 };
 const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId }] };
 
-/** A case for each RPC of conversation, llm-proxy and quota. */
-export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
+/** The cases of the RPCs whose requests contain more than a workspace, or more than a workspace and a bot. */
+const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.ConversationService/ResolveKey": notCalled("a public key is unique across tenants"),
   "parley.conversation.v1.ConversationService/GetLogo": notCalled("everybody may load a logo by its hash"),
-  "parley.conversation.v1.ConversationService/ResolveBot": ofBot(),
   "parley.conversation.v1.ConversationService/RenewEdge": notCalled("an edge serves every tenant"),
   "parley.conversation.v1.ConversationService/OpenTurn": {
     requests: (caller, ids) => [
@@ -106,10 +107,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     volatile: ["id", "createdAt"],
     creates: true,
   },
-  "parley.conversation.v1.BotAdminService/ListBots": workspaceOnly(),
-  "parley.conversation.v1.BotAdminService/ListModels": workspaceOnly(),
   "parley.conversation.v1.KeyAdminService/CreateKey": ofBot({ domains: ["a.example"] }),
-  "parley.conversation.v1.KeyAdminService/ListKeys": workspaceOnly(),
   "parley.conversation.v1.KeyAdminService/UpdateKey": notCalled("authorization.test.ts tests it"),
   "parley.conversation.v1.KeyAdminService/RevokeKey": notCalled("authorization.test.ts tests it"),
   "parley.conversation.v1.IdentityKeyAdminService/CreateIdentityKey": workspaceOnly(),
@@ -124,7 +122,6 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
       { workspaceId, botSlug: ids.botSlug, id: ids.patternId, changes: { pattern: "mine now" } },
     ],
   },
-  "parley.conversation.v1.ModerationAdminService/ListPatterns": ofBot(),
   "parley.conversation.v1.ModerationAdminService/CheckText": ofBot({ text: "never", unsaved: { pattern: "p" } }),
   "parley.conversation.v1.ModerationAdminService/RemovePattern": {
     requests: ({ workspaceId, botSlug }, ids) => [
@@ -135,8 +132,6 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.ToolAdminService/PutTool": ofBot({
     tool: { name: "order", http: ORDER_TOOL },
   }),
-  "parley.conversation.v1.ToolAdminService/ListTools": ofBot(),
-  "parley.conversation.v1.ToolAdminService/CheckTools": ofBot(),
   "parley.conversation.v1.ToolAdminService/RemoveTool": {
     requests: ({ workspaceId, botSlug }, ids) => [
       { workspaceId, botSlug, name: ids.toolName },
@@ -167,8 +162,6 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
       { workspaceId, botSlug: ids.botSlug, question: "New?", document: sourceName },
     ],
   },
-  "parley.conversation.v1.EvaluationAdminService/GetEvaluation": ofBot(),
-  "parley.conversation.v1.EvaluationAdminService/RunEvaluation": ofBot(),
   "parley.conversation.v1.EvaluationAdminService/RemoveCase": {
     requests: ({ workspaceId, botSlug }, ids) => [
       { workspaceId, botSlug, id: ids.caseId },
@@ -204,7 +197,6 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
       { workspaceId, turnId },
     ],
   },
-  "parley.conversation.v1.AuditLogAdminService/ListAuditLogEntries": workspaceOnly(),
   "parley.conversation.v1.AuditLogAdminService/ListAllAuditLogEntries": notCalled("operators see every tenant"),
   "parley.conversation.v1.UsageAuditAdminService/AuditUsage": workspaceOnly({ month }),
   "parley.conversation.v1.UsageAuditAdminService/Repair": {
@@ -223,7 +215,6 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     ],
     creates: true,
   },
-  "parley.quota.v1.QuotaService/GetWorkspace": workspaceOnly(),
   "parley.quota.v1.QuotaService/SetWorkspaceDeleted": workspaceOnly({ deleted: false }),
   "parley.quota.v1.QuotaService/GetMonth": workspaceOnly({ month }),
   "parley.quota.v1.QuotaService/ListMonthTurns": workspaceOnly({ month }),
@@ -263,9 +254,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     }),
   },
   "parley.quota.v1.WorkspaceAdminService/ListAdjustments": workspaceOnly({ month }),
-  "parley.quota.v1.WorkspaceAdminService/ResetUnpaid": workspaceOnly(),
   "parley.quota.v1.WorkspaceAdminService/ListUsageMonths": notCalled("operators see every tenant"),
-  "parley.quota.v1.AuditLogAdminService/ListAuditLogEntries": workspaceOnly(),
   "parley.quota.v1.AuditLogAdminService/ListAllAuditLogEntries": notCalled("operators see every tenant"),
   "parley.llm.v1.AuditLogAdminService/ListAllAuditLogEntries": notCalled("reloads and migrations concern no tenant"),
   "parley.quota.v1.BooksAdminService/GetTurnEntry": {
@@ -289,6 +278,23 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.WorkspaceDeletionAdminService/RestoreWorkspace": workspaceOnly(),
   "parley.conversation.v1.WorkspaceDeletionAdminService/DeleteWorkspace": workspaceOnly(),
 };
+
+/** A case for each RPC of conversation, llm-proxy and quota. */
+export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
+  ...Object.fromEntries(
+    METHODS.filter((method) => !(nameOf(method) in WRITTEN_CASES)).flatMap((method): [string, RpcCase][] => {
+      const rpcCase = caseOfRequest(method.input);
+      return rpcCase === undefined ? [] : [[nameOf(method), rpcCase]];
+    }),
+  ),
+  ...WRITTEN_CASES,
+};
+
+function caseOfRequest({ fields }: DescMessage): RpcCase | undefined {
+  const names = fields.map(({ name }) => name).filter((name) => !name.startsWith("page_"));
+  if (names.join() === "workspace_id") return workspaceOnly();
+  return names.join() === "workspace_id,bot_slug" ? ofBot() : undefined;
+}
 
 /** Like ofBot, for RPCs whose field for the slug is `slug`. */
 function bySlug(more: Fields): ForeignIdentifierCase {

@@ -1,7 +1,7 @@
 import "./preview.css";
 import { fetchWithSession, SignedOutError } from "./api/session-fetch.ts";
 import { ignoreDroppedFiles } from "./components/dropped-files.ts";
-import type { PreviewMessage } from "./components/preview-message.ts";
+import type { PreviewMessage } from "./components/preview.tsx";
 import { readTheme } from "./components/theme.ts";
 import { openLanguage } from "./i18n/language.ts";
 

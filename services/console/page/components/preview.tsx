@@ -1,7 +1,7 @@
-import type { BotDisplay, BotTexts } from "@parley/rpc/conversation";
+import { create, type JsonObject, toJson } from "@bufbuild/protobuf";
+import { type BotDisplay, BotDisplaySchema, type BotTexts } from "@parley/rpc/conversation";
 import { useEffect, useRef, useState } from "react";
 import { t } from "../i18n/t.tsx";
-import type { PreviewMessage } from "./preview-message.ts";
 import { withoutBlanks } from "./without-blanks.ts";
 
 export type Display = Omit<BotDisplay, "$typeName" | "$unknown" | "texts"> & {
@@ -10,6 +10,9 @@ export type Display = Omit<BotDisplay, "$typeName" | "$unknown" | "texts"> & {
 
 /** A bot's texts for visitors who see the widget in one language. Empty ones replace nothing. */
 export type LanguageTexts = Omit<BotTexts, "$typeName" | "$unknown">;
+
+/** The console's message to the preview: the bot, and its display configuration in the format of the widget's config endpoint. */
+export type PreviewMessage = { botSlug: string; display: JsonObject };
 
 /** Shows the real widget with this display configuration in a frame. Its replies come from the saved bot, without unsaved changes. */
 export function Preview({ botSlug, display }: { botSlug: string; display: Display }) {
@@ -29,30 +32,18 @@ export function Preview({ botSlug, display }: { botSlug: string; display: Displa
   return <iframe ref={frame} className="preview-frame" title={t("Preview of the widget")} src="/preview" />;
 }
 
-function toMessage(botSlug: string, display: Display): PreviewMessage {
-  return {
-    botSlug,
-    display: {
-      name: display.name,
-      welcome_message: display.welcomeMessage,
-      logo_url: display.logoUrl,
-      primary_color: display.primaryColor,
-      position: display.position,
-      theme_mode: display.themeMode,
-      font_family: display.fontFamily,
-      border_radius: display.borderRadius,
-      quick_replies: display.quickReplies,
-      custom_css_vars: display.customCssVars,
-      texts: Object.fromEntries(
-        Object.entries(display.texts).map(([language, { welcomeMessage, quickReplies, words }]) => [
-          language,
-          {
-            ...(welcomeMessage !== "" && { welcome_message: welcomeMessage }),
-            ...(withoutBlanks(quickReplies).length > 0 && { quick_replies: withoutBlanks(quickReplies) }),
-            words,
-          },
-        ]),
-      ),
-    },
-  };
+function toMessage(botSlug: string, { texts, ...display }: Display): PreviewMessage {
+  const bot = create(BotDisplaySchema, {
+    ...display,
+    texts: Object.fromEntries(
+      Object.entries(texts).map(([language, { fallback, quickReplies, ...each }]) => [
+        language,
+        { ...each, quickReplies: withoutBlanks(quickReplies) },
+      ]),
+    ),
+  });
+  const withEmptyFields = toJson(BotDisplaySchema, bot, { useProtoFieldName: true, alwaysEmitImplicit: true });
+  // The endpoint leaves out the texts of a language that do not replace the bot's own.
+  const withoutEmptyFields = toJson(BotDisplaySchema, bot, { useProtoFieldName: true });
+  return { botSlug, display: { ...(withEmptyFields as JsonObject), ...(withoutEmptyFields as JsonObject) } };
 }

@@ -122,6 +122,15 @@ describe("parley bot", () => {
       created_at: expect.any(String),
     };
     expect(created).toEqual(expected);
+    const { stdout } = await run("bot", "show", ...workspaceArgs(), "--slug", "helper");
+    for (const line of [
+      /^time zone +Europe\/Berlin$/m,
+      /^border radius +4$/m,
+      /^quick replies +One \| Two$/m,
+      /^custom css vars +--gap: 4px; --pad: a=b$/m,
+      /^texts +de$/m,
+    ])
+      expect(stdout).toMatch(line);
     const update = [
       "bot",
       "update",

@@ -73,8 +73,8 @@ beforeAll(async () => {
   console.info(`${turns} turns and ${2 * turns} messages inserted in ${Math.round(seconds)} s`);
   bot = (await findBot(db.database, workspaceIds[0] ?? "", "assistant")) ?? (await createBot(db.database));
   await db.admin.query(`
-    INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
-    SELECT 'many_' || n, gen_random_uuid(), 'bot', '', '', '', '{}' FROM generate_series(1, ${BOTS}) n;
+    INSERT INTO conversation.bots (workspace_id, bot_id, slug, settings, display)
+    SELECT 'many_' || n, gen_random_uuid(), 'bot', '{}', '{}' FROM generate_series(1, ${BOTS}) n;
 
     INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains)
     SELECT b.workspace_id, 'svc_pk_' || b.workspace_id, b.bot_id, '{example.com}' FROM conversation.bots b;

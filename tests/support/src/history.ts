@@ -99,8 +99,8 @@ const FILLS = [
     schema: "conversation",
     tables: ["conversation.bots", "conversation.sessions", "conversation.turns", "conversation.outbox"],
     sql: `
-      INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
-        SELECT DISTINCT workspace_id, md5('bot' || workspace_id)::uuid, 'assistant', '', '', '', '{}'::jsonb FROM history.sessions;
+      INSERT INTO conversation.bots (workspace_id, bot_id, slug, settings, display)
+        SELECT DISTINCT workspace_id, md5('bot' || workspace_id)::uuid, 'assistant', '{}'::jsonb, '{}'::jsonb FROM history.sessions;
       INSERT INTO conversation.sessions (
           workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
           last_message_id, message_count, ratings_up, ratings_down

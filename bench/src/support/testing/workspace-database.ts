@@ -16,8 +16,8 @@ export async function createWorkspaceDatabase(workspaceId: string): Promise<stri
   ]);
   await queryRows(
     url,
-    `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
-     VALUES ($1, $2, 'bot', 'builtin:echo', '', '', '{}')`,
+    `INSERT INTO conversation.bots (workspace_id, bot_id, slug, settings, display)
+     VALUES ($1, $2, 'bot', '{"model": "builtin:echo"}', '{}')`,
     [workspaceId, randomUUID()],
   );
   return url;

@@ -1,7 +1,7 @@
 import { useId } from "react";
 import { Facts } from "../components/facts.tsx";
 import { t } from "../i18n/t.tsx";
-import { type BotSettings, LABELS } from "./bot-settings.ts";
+import { type BotSettings, SECTIONS } from "./bot-settings.ts";
 import { languageName } from "./language-name.ts";
 import { WIDGET_POSITIONS, WIDGET_THEMES } from "./looks.tsx";
 
@@ -9,37 +9,36 @@ import { WIDGET_POSITIONS, WIDGET_THEMES } from "./looks.tsx";
 export function BotFacts({ settings }: { settings: BotSettings }) {
   return (
     <div className="form">
-      <Section
-        title={t("What visitors read")}
-        facts={[
-          [LABELS.name, settings.name],
-          [LABELS.welcomeMessage, settings.welcomeMessage],
-          [LABELS.quickReplies, settings.quickReplies.join("\n")],
-          [LABELS.texts, Object.keys(settings.texts).map(languageName).join(", ") || t("None")],
-        ]}
-      />
-      <Section
-        title={t("Looks")}
-        facts={[
-          [LABELS.primaryColor, settings.primaryColor],
-          [LABELS.themeMode, nameOf(settings.themeMode, WIDGET_THEMES)],
-          [LABELS.position, nameOf(settings.position, WIDGET_POSITIONS)],
-          [LABELS.borderRadius, String(settings.borderRadius)],
-          [LABELS.fontFamily, settings.fontFamily],
-          [LABELS.logoUrl, settings.logoUrl],
-        ]}
-      />
-      <Section
-        title={t("How it answers")}
-        facts={[
-          [LABELS.systemPrompt, settings.systemPrompt || t("None")],
-          [LABELS.model, settings.model || t("Default model")],
-          [LABELS.fallback, settings.fallback],
-          [LABELS.timeZone, settings.timeZone],
-        ]}
-      />
+      {SECTIONS.map(([title, labels]) => (
+        <Section
+          key={title}
+          title={title}
+          facts={Object.entries(labels).map(([name, label]) => [label, describe(settings, name as keyof BotSettings)])}
+        />
+      ))}
     </div>
   );
+}
+
+function describe(settings: BotSettings, name: keyof BotSettings): string {
+  const value = settings[name];
+  if (typeof value === "boolean") return value ? t("Yes") : t("No");
+  switch (name) {
+    case "quickReplies":
+      return settings.quickReplies.join("\n");
+    case "texts":
+      return Object.keys(settings.texts).map(languageName).join(", ") || t("None");
+    case "themeMode":
+      return nameOf(settings.themeMode, WIDGET_THEMES);
+    case "position":
+      return nameOf(settings.position, WIDGET_POSITIONS);
+    case "systemPrompt":
+      return settings.systemPrompt || t("None");
+    case "model":
+      return settings.model || t("Default model");
+    default:
+      return String(value);
+  }
 }
 
 type SectionProps = { title: string; facts: readonly (readonly [name: string, value: string])[] };

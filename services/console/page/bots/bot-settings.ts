@@ -1,56 +1,55 @@
-import type { Bot } from "@parley/rpc/conversation";
+import { create } from "@bufbuild/protobuf";
+import { type Bot, BotDisplaySchema } from "@parley/rpc/conversation";
 import type { Display } from "../components/preview.tsx";
 import { withoutBlanks } from "../components/without-blanks.ts";
 import { t } from "../i18n/t.tsx";
 
 /** A bot's settings as the bot editor shows them. */
-export type BotSettings = Omit<Display, "customCssVars"> & {
-  model: string;
-  systemPrompt: string;
-  fallback: string;
-  timeZone: string;
-};
+export type BotSettings = Omit<Display, "customCssVars"> &
+  Omit<Bot, "$typeName" | "$unknown" | "id" | "workspaceId" | "slug" | "display" | "createdAt">;
 
-/** The labels of the settings. */
-export const LABELS: Readonly<Record<keyof BotSettings, string>> = {
+const TEXT_LABELS = {
   name: t("Name"),
   welcomeMessage: t("Welcome message"),
   quickReplies: t("Suggested questions"),
   texts: t("Other languages"),
+};
+const LOOK_LABELS = {
   primaryColor: t("Colour"),
   themeMode: t("Theme"),
   position: t("Corner of the page"),
   borderRadius: t("Rounding of corners, in pixels"),
   fontFamily: t("Font"),
   logoUrl: t("Logo"),
+};
+const ANSWER_LABELS = {
   systemPrompt: t("Instructions"),
   model: t("Model"),
   fallback: t("Text in place of a blocked answer"),
   timeZone: t("Time zone"),
 };
+/** The labels of the settings. */
+export const LABELS: Readonly<Record<keyof BotSettings, string>> = { ...TEXT_LABELS, ...LOOK_LABELS, ...ANSWER_LABELS };
+/** The sections of the bot editor, each with the labels of its settings. */
+export const SECTIONS: readonly (readonly [title: string, labels: Readonly<Record<string, string>>])[] = [
+  [t("What visitors read"), TEXT_LABELS],
+  [t("Looks"), LOOK_LABELS],
+  [t("How it answers"), ANSWER_LABELS],
+];
 
 export type SectionProps = {
   draft: BotSettings;
   change: <Name extends keyof BotSettings>(name: Name, value: BotSettings[Name]) => void;
 };
 
-export function toBotSettings({ model, systemPrompt, fallback, timeZone, display }: Bot): BotSettings {
+export function toBotSettings(bot: Bot): BotSettings {
+  const { $typeName, $unknown, id, workspaceId, slug, createdAt, display, ...settings } = bot;
+  const { $typeName: _, $unknown: _unknown, customCssVars, texts, ...looks } = display ?? create(BotDisplaySchema);
   return {
-    model,
-    systemPrompt,
-    fallback,
-    timeZone: timeZone || "UTC",
-    name: display?.name ?? "",
-    welcomeMessage: display?.welcomeMessage ?? "",
-    logoUrl: display?.logoUrl ?? "",
-    primaryColor: display?.primaryColor ?? "",
-    position: display?.position ?? "",
-    themeMode: display?.themeMode ?? "",
-    fontFamily: display?.fontFamily ?? "",
-    borderRadius: display?.borderRadius ?? 0,
-    quickReplies: display?.quickReplies ?? [],
+    ...settings,
+    ...looks,
     texts: Object.fromEntries(
-      Object.entries(display?.texts ?? {}).map(([language, { welcomeMessage, quickReplies, words, fallback }]) => [
+      Object.entries(texts).map(([language, { welcomeMessage, quickReplies, words, fallback }]) => [
         language,
         { welcomeMessage, quickReplies, words, fallback },
       ]),

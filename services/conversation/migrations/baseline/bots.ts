@@ -1,19 +1,16 @@
 /** Bots, their public keys and their rules. */
 export const BOTS = `
   CREATE TABLE conversation.bots (
-    workspace_id  text NOT NULL CHECK (workspace_id ~ '^[A-Za-z0-9._-]{1,64}$'),
-    bot_id        uuid NOT NULL,
-    slug          text NOT NULL,
-    model         text NOT NULL,
-    system_prompt text NOT NULL,
-    fallback      text NOT NULL,
-    -- One JSON document, because it is always read and written as a whole.
-    display       jsonb NOT NULL,
-    -- The IANA name of the time zone in which visitors say "today" and "now".
-    time_zone     text NOT NULL DEFAULT 'UTC',
-    created_at    timestamptz NOT NULL DEFAULT now(),
+    workspace_id text NOT NULL CHECK (workspace_id ~ '^[A-Za-z0-9._-]{1,64}$'),
+    bot_id       uuid NOT NULL,
+    slug         text NOT NULL,
+    -- The other settings: fields of parley.conversation.v1.Bot in protobuf's JSON format. No statement filters by a setting.
+    settings     jsonb NOT NULL,
+    -- A parley.conversation.v1.BotDisplay in this format. A column of its own, because looking up a key reads it without the settings.
+    display      jsonb NOT NULL,
+    created_at   timestamptz NOT NULL DEFAULT now(),
     -- The row of a deleted bot stays without content, because its conversations and its usage refer to it by its slug.
-    deleted_at    timestamptz,
+    deleted_at   timestamptz,
     PRIMARY KEY (workspace_id, bot_id),
     UNIQUE (workspace_id, slug)
   );

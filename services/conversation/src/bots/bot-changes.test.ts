@@ -1,8 +1,10 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { DEFAULT_FALLBACK } from "@parley/bot-rules/moderation";
 import { requireValid } from "@parley/rpc";
-import { BotChangesSchema, UpdateBotRequestSchema } from "@parley/rpc/conversation";
+import { BotChangesSchema, BotDisplaySchema, BotSchema, UpdateBotRequestSchema } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import { toBotPatch } from "./bot-changes.ts";
+import { readSettings } from "./bot-settings.ts";
 
 const patchOf = (changes: MessageInitShape<typeof BotChangesSchema>) => toBotPatch(create(BotChangesSchema, changes));
 
@@ -134,4 +136,15 @@ test.each<[string, MessageInitShape<typeof BotChangesSchema>]>([
     toBotPatch(request.changes);
   };
   expect(update).toThrow(field);
+});
+
+test("each field of BotChanges is stored as a field of Bot or of its display", () => {
+  const stored = { ...BotSchema.field, ...BotDisplaySchema.field };
+  expect(Object.keys(BotChangesSchema.field).filter((name) => !(name in stored))).toEqual([]);
+});
+
+test("a setting that is not stored has its default, and a setting of a newer version is ignored", () => {
+  const settings = readSettings({ model: "openai:x", ofNewerVersion: true });
+  expect(settings).toMatchObject({ model: "openai:x", systemPrompt: "", fallback: DEFAULT_FALLBACK, timeZone: "UTC" });
+  expect(settings).not.toHaveProperty("ofNewerVersion");
 });

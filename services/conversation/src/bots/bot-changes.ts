@@ -1,17 +1,14 @@
-import type { BotChanges, BotTexts } from "@parley/rpc/conversation";
+import { create, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { type BotChanges, BotChangesSchema, BotDisplaySchema, type BotTexts } from "@parley/rpc/conversation";
 import { invalidArgument, isLongerThan } from "@parley/service-kit";
-import type { Display } from "./bot-display.ts";
+import type { BotSettings, Display } from "./bot-settings.ts";
 import { isModelName } from "./model-name.ts";
 
-/** The new values of a bot's fields. Undefined fields do not change. */
-export type BotPatch = {
-  model?: string;
-  systemPrompt?: string;
-  fallback?: string;
-  timeZone?: string;
-  display: Partial<Display>;
-};
+/** The new values of a bot's fields. Fields that are not set do not change. */
+export type BotPatch = Partial<BotSettings> & { display: Partial<Display> };
 
+type Scalar = string | number | boolean;
+type Wrapper = { values: JsonValue };
 type Predicate = (value: string) => boolean;
 
 const COLOR = /^#[0-9a-fA-F]{6}$/;
@@ -51,67 +48,44 @@ function callsOnlyAllowedFunctions(value: string): boolean {
   return calls.every(([, name = ""]) => name === "" || CSS_FUNCTIONS.has(name.toLowerCase()));
 }
 
-/** Throws invalid_argument for the first field that is not valid. */
-export function toBotPatch(changes: BotChanges | undefined): BotPatch {
-  if (changes === undefined) return { display: {} };
-  const { borderRadius, quickReplies, customCssVars, texts } = changes;
-  return {
-    ...withoutUndefined({
-      model: requireValid(
-        "model",
-        changes.model,
-        isModelOrDefault,
-        "look like <provider>:<model_name>, or be empty for the default",
-      ),
-      systemPrompt: changes.systemPrompt,
-      fallback: changes.fallback,
-      timeZone: requireValid(
-        "time_zone",
-        changes.timeZone,
-        isTimeZone,
-        "be the IANA name of a time zone, such as Europe/Berlin",
-      ),
-    }),
-    display: withoutUndefined({
-      name: changes.name,
-      welcomeMessage: changes.welcomeMessage,
-      logoUrl: requireValid(
-        "logo_url",
-        changes.logoUrl,
-        isWebUrl,
-        "be an http or https URL of at most 2,000 characters, or empty",
-      ),
-      primaryColor: requireValid(
-        "primary_color",
-        changes.primaryColor,
-        (value) => COLOR.test(value),
-        "look like #RRGGBB",
-      ),
-      position: changes.position,
-      themeMode: changes.themeMode,
-      fontFamily: requireValid(
-        "font_family",
-        changes.fontFamily,
-        isSafeCss(200),
-        "be a CSS font family of at most 200 characters",
-      ),
-      borderRadius,
-      quickReplies: quickReplies && [...quickReplies.values],
-      customCssVars: customCssVars && toCssVars(customCssVars.values),
-      texts: texts && toTexts(texts.values),
-    }),
-  };
+/** Throws invalid_argument for the first invalid field that the rules of the proto accept. */
+export function toBotPatch(changes = create(BotChangesSchema)): BotPatch {
+  requireValidChanges(changes);
+  // Contains the fields that are set. A message wraps a list or a map, so that it can be unset.
+  const json = toJson(BotChangesSchema, changes, { alwaysEmitImplicit: true }) as Record<string, Scalar | Wrapper>;
+  const settings: JsonObject = {};
+  const display: JsonObject = {};
+  for (const [name, value] of Object.entries(json)) {
+    const target = name in BotDisplaySchema.field ? display : settings;
+    target[name] = typeof value === "object" ? value.values : value;
+  }
+  if (Buffer.byteLength(JSON.stringify(display.texts ?? {})) > MAX_TEXTS_BYTES)
+    throw invalidArgument("texts must have at most 16 KiB of JSON");
+  return { ...settings, display } as BotPatch;
 }
 
-function requireValid(name: string, value: string | undefined, isValid: Predicate, rule: string): string | undefined {
-  if (value === undefined || (isValid(value) && !value.includes("\0"))) return value;
-  throw invalidArgument(`${name} must ${rule}`);
+function requireValidChanges(changes: BotChanges): void {
+  requireValid(
+    "model",
+    changes.model,
+    (value) => value === "" || isModelName(value),
+    "look like <provider>:<model_name>, or be empty for the default",
+  );
+  requireValid("time_zone", changes.timeZone, isTimeZone, "be the IANA name of a time zone, such as Europe/Berlin");
+  requireValid("logo_url", changes.logoUrl, isWebUrl, "be an http or https URL of at most 2,000 characters, or empty");
+  requireValid("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB");
+  requireValid("font_family", changes.fontFamily, isSafeCss(200), "be a CSS font family of at most 200 characters");
+  requireValidCssVars(changes.customCssVars?.values ?? {});
+  requireValidTexts(changes.texts?.values ?? {});
 }
 
-function toCssVars(values: Readonly<Record<string, string>>): Record<string, string> {
-  const entries = Object.entries(values);
+function requireValid(name: string, value: string | undefined, isValid: Predicate, rule: string): void {
+  if (value !== undefined && (!isValid(value) || value.includes("\0"))) throw invalidArgument(`${name} must ${rule}`);
+}
+
+function requireValidCssVars(values: Readonly<Record<string, string>>): void {
   const isValid = isSafeCss(200);
-  for (const [name, value] of entries) {
+  for (const [name, value] of Object.entries(values)) {
     if (!CSS_VARIABLE.test(name))
       throw invalidArgument(
         "custom_css_vars: each name must be -- followed by 1 to 100 of the characters A-Z a-z 0-9 _ -",
@@ -121,39 +95,15 @@ function toCssVars(values: Readonly<Record<string, string>>): Record<string, str
         `custom_css_vars: the value of ${name} must be 1 to 200 characters of plain CSS: words, numbers, colours, quoted text, and functions that calculate or draw but load nothing`,
       );
   }
-  return Object.fromEntries(entries);
 }
 
-function toTexts(values: Readonly<Record<string, BotTexts>>): Display["texts"] {
-  const entries = Object.entries(values);
-  const texts = Object.fromEntries(
-    entries.map(([language, { welcomeMessage, quickReplies, words, fallback }]) => {
-      if (!LANGUAGE.test(language))
-        throw invalidArgument("texts: each language must be a tag in lower case, such as de or pt-pt");
-      return [
-        language,
-        {
-          welcomeMessage,
-          quickReplies: [...quickReplies],
-          words: toWords(language, words),
-          fallback,
-        },
-      ];
-    }),
-  );
-  if (Buffer.byteLength(JSON.stringify(texts)) > MAX_TEXTS_BYTES)
-    throw invalidArgument("texts must have at most 16 KiB of JSON");
-  return texts;
-}
-
-function toWords(language: string, words: Readonly<Record<string, string>>): Record<string, string> {
-  if (!Object.keys(words).every((key) => WORD.test(key)))
-    throw invalidArgument(`texts of ${language}: words must have names of 1 to 40 letters`);
-  return { ...words };
-}
-
-function isModelOrDefault(value: string): boolean {
-  return value === "" || isModelName(value);
+function requireValidTexts(values: Readonly<Record<string, BotTexts>>): void {
+  for (const [language, { words }] of Object.entries(values)) {
+    if (!LANGUAGE.test(language))
+      throw invalidArgument("texts: each language must be a tag in lower case, such as de or pt-pt");
+    if (!Object.keys(words).every((key) => WORD.test(key)))
+      throw invalidArgument(`texts of ${language}: words must have names of 1 to 40 letters`);
+  }
 }
 
 /** Refuses offsets such as +02:00, which also create a format: they do not change with daylight saving time. */
@@ -170,10 +120,4 @@ function isTimeZone(value: string): boolean {
 function isWebUrl(value: string): boolean {
   if (value === "") return true;
   return value.length <= 2_000 && URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol);
-}
-
-type WithoutUndefined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function withoutUndefined<T extends object>(fields: T): WithoutUndefined<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as WithoutUndefined<T>;
 }

@@ -1,15 +1,11 @@
 import type { Database } from "@parley/service-kit";
 import type { ModerationPattern, ToolDefinition } from "../bot-rules/index.ts";
+import { type BotSettings, readSettings, type StoredSettings } from "./bot-settings.ts";
 
 /** The parts of a bot that each turn needs. */
-export type StoredBotConfig = {
-  model: string;
-  systemPrompt: string;
-  fallback: string;
+export type StoredBotConfig = BotSettings & {
   /** The fallbacks in other languages, by language. */
   fallbacks: Readonly<Record<string, string>>;
-  /** An IANA name. */
-  timeZone: string;
   /** `hasEmbeddings`: at least one chunk has an embedding. */
   knowledge: { chunks: number; languages: string[]; hasEmbeddings: boolean };
   /** In the order in which they are matched. */
@@ -18,8 +14,10 @@ export type StoredBotConfig = {
   tools: ToolDefinition[];
 };
 
+type BotConfigRow = Omit<StoredBotConfig, keyof BotSettings> & { settings: StoredSettings };
+
 const READ_BOT_CONFIG = `
-  SELECT b.model, b.system_prompt AS "systemPrompt", b.fallback, b.time_zone AS "timeZone",
+  SELECT b.settings,
          coalesce((
            SELECT json_object_agg(t.key, t.value->>'fallback') FROM jsonb_each(b.display->'texts') t WHERE t.value->>'fallback' <> ''
          ), '{}') AS fallbacks,
@@ -48,10 +46,12 @@ export async function readBotConfig(
   workspaceId: string,
   botId: string,
 ): Promise<StoredBotConfig | undefined> {
-  const { rows } = await database.query<StoredBotConfig>({
+  const { rows } = await database.query<BotConfigRow>({
     name: "read_bot_config",
     text: READ_BOT_CONFIG,
     values: [workspaceId, botId],
   });
-  return rows[0];
+  if (rows[0] === undefined) return undefined;
+  const { settings, ...config } = rows[0];
+  return { ...readSettings(settings), ...config };
 }

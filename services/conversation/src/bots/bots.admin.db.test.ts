@@ -120,14 +120,14 @@ describe("bots", () => {
     expect(sessions).toMatchObject([{ id: sessionId, botSlug: slug }]);
     await eraseDocumentsOfDeletedBots(system.database, new AbortController().signal);
     const { rows } = await system.admin.query(
-      `SELECT b.slug, b.system_prompt, count(s.name)::integer AS documents
+      `SELECT b.slug, b.settings->>'systemPrompt' AS prompt, count(s.name)::integer AS documents
        FROM conversation.bots b LEFT JOIN conversation.knowledge_sources s USING (workspace_id, bot_id)
-       WHERE workspace_id = $1 GROUP BY b.slug, b.system_prompt ORDER BY documents`,
+       WHERE workspace_id = $1 GROUP BY b.slug, b.settings ORDER BY documents`,
       [workspaceId],
     );
     expect(rows).toEqual([
-      { slug, system_prompt: "", documents: 0 },
-      { slug: kept.slug, system_prompt: kept.systemPrompt, documents: 2 },
+      { slug, prompt: null, documents: 0 },
+      { slug: kept.slug, prompt: kept.systemPrompt, documents: 2 },
     ]);
   });
 
@@ -180,8 +180,8 @@ describe("bots", () => {
   test("are limited to 200 in a workspace", async () => {
     system.quota.workspaces.add("full");
     await system.admin.query(
-      `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
-       SELECT 'full', gen_random_uuid(), 'b-' || n, '', '', '', '{}' FROM generate_series(1, 200) n`,
+      `INSERT INTO conversation.bots (workspace_id, bot_id, slug, settings, display)
+       SELECT 'full', gen_random_uuid(), 'b-' || n, '{}', '{}' FROM generate_series(1, 200) n`,
     );
     expect(
       await adminFailure(
@@ -193,8 +193,8 @@ describe("bots", () => {
   test("are not created beyond the limit by concurrent calls", async () => {
     system.quota.workspaces.add("nearly-full");
     await system.admin.query(
-      `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
-       SELECT 'nearly-full', gen_random_uuid(), 'b-' || n, '', '', '', '{}' FROM generate_series(1, 199) n`,
+      `INSERT INTO conversation.bots (workspace_id, bot_id, slug, settings, display)
+       SELECT 'nearly-full', gen_random_uuid(), 'b-' || n, '{}', '{}' FROM generate_series(1, 199) n`,
     );
     const create = (n: number) =>
       system.createAdminClient(BotAdminService).createBot({ workspaceId: "nearly-full", slug: `c-${n}` });

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { DEFAULT_FALLBACK } from "@parley/bot-rules/moderation";
 import type { RpcClient } from "@parley/rpc";
 import type { BotAdminService, BotSchema } from "@parley/rpc/conversation";
 import type { QuotaService } from "@parley/rpc/quota";
 import { adminCallerOf, type Database, isSlug, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { toBotPatch } from "./bot-changes.ts";
-import { DEFAULT_DISPLAY } from "./bot-display.ts";
+import { DEFAULT_DISPLAY, readSettings } from "./bot-settings.ts";
 import { type Bot, deleteBot, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
 import { readLogo } from "./logo-image.ts";
 import { insertLogo } from "./logos.store.ts";
@@ -55,10 +54,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
         id: newId(),
         workspaceId,
         slug,
-        model: "",
-        systemPrompt: "",
-        fallback: DEFAULT_FALLBACK,
-        timeZone: "UTC",
+        ...readSettings({}),
         ...patch,
         display: { ...DEFAULT_DISPLAY, ...display },
       };
@@ -66,8 +62,9 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
     },
     async duplicateBot({ workspaceId, slug, newSlug, changes }, context) {
       const { display, ...patch } = toBotPatch(changes);
-      const original = areIdsWellFormed({ workspaceId, slug }) && (await findBot(database, workspaceId, slug));
-      if (!original) throw botNotFound();
+      const { createdAt, ...original } = requireFound(
+        areIdsWellFormed({ workspaceId, slug }) && (await findBot(database, workspaceId, slug)),
+      );
       // A model that an operator chose for the original is permitted for the copy.
       if (patch.model && adminCallerOf(context) !== "operator")
         requirePermittedModel(patch.model, await readPermittedModels(workspaceId));
@@ -98,14 +95,18 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
       if (patch.model && adminCallerOf(context) !== "operator")
         requirePermittedModel(patch.model, await readPermittedModels(workspaceId));
       return {
-        bot: requireFound(
-          areIdsWellFormed({ workspaceId, slug }) && (await updateBot(database, workspaceId, slug, patch)),
+        bot: toMessage(
+          requireFound(
+            areIdsWellFormed({ workspaceId, slug }) && (await updateBot(database, workspaceId, slug, patch)),
+          ),
         ),
       };
     },
     async getBot({ workspaceId, slug }) {
       return {
-        bot: requireFound(areIdsWellFormed({ workspaceId, slug }) && (await findBot(database, workspaceId, slug))),
+        bot: toMessage(
+          requireFound(areIdsWellFormed({ workspaceId, slug }) && (await findBot(database, workspaceId, slug))),
+        ),
       };
     },
     async listModels({ workspaceId }) {
@@ -131,9 +132,9 @@ function requireStored(bot: Awaited<ReturnType<typeof insertBot>>): MessageInitS
   return toMessage(bot);
 }
 
-function requireFound(bot: Bot | undefined | false): MessageInitShape<typeof BotSchema> {
+function requireFound(bot: Bot | undefined | false): Bot {
   if (!bot) throw botNotFound();
-  return toMessage(bot);
+  return bot;
 }
 
 function toMessage(bot: Bot): MessageInitShape<typeof BotSchema> {

@@ -1,26 +1,25 @@
 import { type Database, transaction, workspaceTransaction } from "@parley/service-kit";
 import type { BotPatch } from "./bot-changes.ts";
-import type { Display } from "./bot-display.ts";
+import { type BotSettings, type Display, readSettings, type StoredSettings } from "./bot-settings.ts";
 
-export type Bot = {
+export type Bot = BotSettings & BotIdentity;
+
+type BotIdentity = {
   id: string;
   workspaceId: string;
   slug: string;
-  model: string;
-  systemPrompt: string;
-  /** The text to show instead of a reply if the moderation pattern that matched has no fallback of its own. */
-  fallback: string;
-  /** An IANA name. */
-  timeZone: string;
   display: Display;
   createdAt: Date;
 };
 
+type BotRow = BotIdentity & { settings: StoredSettings };
+
 /** Identifies a bot in the tables. */
 export type BotRef = { workspaceId: string; botId: string };
 
-const BOT_COLUMNS = `bot_id AS id, workspace_id AS "workspaceId", slug, model, system_prompt AS "systemPrompt", fallback,
-             time_zone AS "timeZone", display, created_at AS "createdAt"`;
+const BOT_COLUMNS = `bot_id AS id, workspace_id AS "workspaceId", slug, settings, display, created_at AS "createdAt"`;
+
+const toBot = ({ settings, ...row }: BotRow): Bot => ({ ...readSettings(settings), ...row });
 
 export async function findBotId(database: Database, workspaceId: string, slug: string): Promise<string | undefined> {
   const { rows } = await database.query<{ id: string }>({
@@ -32,19 +31,19 @@ export async function findBotId(database: Database, workspaceId: string, slug: s
 }
 
 export async function findBot(database: Database, workspaceId: string, slug: string): Promise<Bot | undefined> {
-  const { rows } = await database.query<Bot>(
+  const { rows } = await database.query<BotRow>(
     `SELECT ${BOT_COLUMNS} FROM conversation.bots WHERE workspace_id = $1 AND slug = $2 AND deleted_at IS NULL`,
     [workspaceId, slug],
   );
-  return rows[0];
+  return rows[0] && toBot(rows[0]);
 }
 
 export async function listBots(database: Database, workspaceId: string): Promise<Bot[]> {
-  const { rows } = await database.query<Bot>(
+  const { rows } = await database.query<BotRow>(
     `SELECT ${BOT_COLUMNS} FROM conversation.bots WHERE workspace_id = $1 AND deleted_at IS NULL ORDER BY slug`,
     [workspaceId],
   );
-  return rows;
+  return rows.map(toBot);
 }
 
 /**
@@ -53,33 +52,28 @@ export async function listBots(database: Database, workspaceId: string): Promise
  */
 export async function insertBot(
   database: Database,
-  bot: Omit<Bot, "createdAt">,
+  { id, workspaceId, slug, display, ...settings }: Omit<Bot, "createdAt">,
   { limit, copyOf }: { limit: number; copyOf?: string },
 ): Promise<Bot | "exists" | "full"> {
-  return workspaceTransaction(
-    database,
-    { table: "conversation.bots", workspaceId: bot.workspaceId },
-    async (connection) => {
-      const counted = await connection.query<{ bots: number }>(
-        "SELECT count(*) AS bots FROM conversation.bots WHERE workspace_id = $1 AND deleted_at IS NULL",
-        [bot.workspaceId],
-      );
-      if ((counted.rows[0]?.bots ?? 0) >= limit) return "full";
-      const { rows } = await connection.query<Bot>(
-        `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, time_zone, display)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  return workspaceTransaction(database, { table: "conversation.bots", workspaceId }, async (connection) => {
+    const counted = await connection.query<{ bots: number }>(
+      "SELECT count(*) AS bots FROM conversation.bots WHERE workspace_id = $1 AND deleted_at IS NULL",
+      [workspaceId],
+    );
+    if ((counted.rows[0]?.bots ?? 0) >= limit) return "full";
+    const { rows } = await connection.query<BotRow>(
+      `INSERT INTO conversation.bots (workspace_id, bot_id, slug, settings, display) VALUES ($1, $2, $3, $4, $5)
        ON CONFLICT (workspace_id, slug) DO NOTHING RETURNING ${BOT_COLUMNS}`,
-        [bot.workspaceId, bot.id, bot.slug, bot.model, bot.systemPrompt, bot.fallback, bot.timeZone, bot.display],
-      );
-      const [stored] = rows;
-      if (stored === undefined) return "exists";
-      if (copyOf !== undefined) {
-        await connection.query(COPY_PATTERNS, [bot.workspaceId, copyOf, bot.id]);
-        await connection.query(COPY_LOGO, [bot.workspaceId, copyOf, bot.id, bot.display.logoUrl]);
-      }
-      return stored;
-    },
-  );
+      [workspaceId, id, slug, settings, display],
+    );
+    const [stored] = rows;
+    if (stored === undefined) return "exists";
+    if (copyOf !== undefined) {
+      await connection.query(COPY_PATTERNS, [workspaceId, copyOf, id]);
+      await connection.query(COPY_LOGO, [workspaceId, copyOf, id, display.logoUrl]);
+    }
+    return toBot(stored);
+  });
 }
 
 // Patterns are tried in the order of their ids.
@@ -111,7 +105,7 @@ const TABLES = [
 export async function deleteBot(database: Database, workspaceId: string, slug: string): Promise<boolean> {
   return transaction(database, async (connection) => {
     const { rows } = await connection.query<{ id: string }>(
-      `UPDATE conversation.bots SET deleted_at = now(), model = '', system_prompt = '', fallback = '', display = '{}'
+      `UPDATE conversation.bots SET deleted_at = now(), settings = '{}', display = '{}'
        WHERE workspace_id = $1 AND slug = $2 AND deleted_at IS NULL RETURNING bot_id AS id`,
       [workspaceId, slug],
     );
@@ -131,14 +125,12 @@ export async function updateBot(
   database: Database,
   workspaceId: string,
   slug: string,
-  patch: BotPatch,
+  { display, ...settings }: BotPatch,
 ): Promise<Bot | undefined> {
-  const { rows } = await database.query<Bot>(
-    `UPDATE conversation.bots
-     SET model = coalesce($3, model), system_prompt = coalesce($4, system_prompt), fallback = coalesce($5, fallback),
-         time_zone = coalesce($6, time_zone), display = display || $7::jsonb
+  const { rows } = await database.query<BotRow>(
+    `UPDATE conversation.bots SET settings = settings || $3::jsonb, display = display || $4::jsonb
      WHERE workspace_id = $1 AND slug = $2 AND deleted_at IS NULL RETURNING ${BOT_COLUMNS}`,
-    [workspaceId, slug, patch.model, patch.systemPrompt, patch.fallback, patch.timeZone, patch.display],
+    [workspaceId, slug, settings, display],
   );
-  return rows[0];
+  return rows[0] && toBot(rows[0]);
 }

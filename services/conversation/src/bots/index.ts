@@ -1,6 +1,6 @@
 export { readBotConfig } from "./bot-config.store.ts";
 export type { BotConfig, GetBotConfig } from "./bot-configs.service.ts";
-export type { Display } from "./bot-display.ts";
+export type { Display } from "./bot-settings.ts";
 export type { BotRef } from "./bots.store.ts";
 export { chooseFallback } from "./fallback.ts";
 export { isModelName } from "./model-name.ts";

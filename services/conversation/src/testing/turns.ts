@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { TurnOutcome } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
-import { DEFAULT_DISPLAY } from "../bots/bot-display.ts";
+import { DEFAULT_DISPLAY } from "../bots/bot-settings.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { insertBot } from "../bots/bots.store.ts";
 import { type Closing, closeTurn } from "../turns/close-turn.store.ts";

@@ -88,7 +88,7 @@ export async function handleOpenTurn(
     return { messageId, blocked, model: bot.model };
   }
   const terms = found?.terms ?? [];
-  const prompt = encodePrompt({ ...promptPartsOfBot(bot), passages, terms, history: opened.history, message });
+  const prompt = encodePrompt({ bot, passages, terms, history: opened.history, message });
   return {
     messageId,
     model: bot.model,
@@ -137,7 +137,7 @@ async function readRepeatedTurn(
   return {
     messageId,
     model,
-    prompt: encodePrompt({ ...promptPartsOfBot(bot), passages, terms, history, message }),
+    prompt: encodePrompt({ bot, passages, terms, history, message }),
     databaseTimeMicroseconds: BigInt(turn.databaseTimeMicroseconds),
   };
 }
@@ -150,8 +150,4 @@ async function readContinuedQuestion(database: Database, request: OpenTurnReques
 
 function toKnowledge({ workspaceId, botId }: OpenTurnRequest, { timeZone, knowledge }: BotConfig): BotKnowledge {
   return { workspaceId, botId, timeZone, ...knowledge };
-}
-
-function promptPartsOfBot({ systemPrompt: system, fallback, timeZone, tools, replyPatterns }: BotConfig) {
-  return { system, fallback, timeZone, tools, replyPatterns };
 }

@@ -1,6 +1,7 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { PromptSchema, Role } from "@parley/rpc/llm";
 import { expect, test } from "vitest";
+import { readSettings } from "../bots/bot-settings.ts";
 import { encodePrompt } from "./prompt.ts";
 
 test("encodePrompt encodes the system prompt, the fallback, the time zone, the passages, the search terms and the history, with the visitor's message last", () => {
@@ -10,15 +11,18 @@ test("encodePrompt encodes the system prompt, the fallback, the time zone, the p
   const prompt = fromBinary(
     PromptSchema,
     encodePrompt({
-      system: "s",
-      fallback: "f",
-      timeZone: "Asia/Tokyo",
+      bot: {
+        ...readSettings({}),
+        systemPrompt: "s",
+        fallback: "f",
+        timeZone: "Asia/Tokyo",
+        tools: [],
+        replyPatterns: [],
+      },
       passages,
       terms,
       history,
       message: "now",
-      tools: [],
-      replyPatterns: [],
     }),
   );
   expect([prompt.system, prompt.fallback, prompt.timeZone]).toEqual(["s", "f", "Asia/Tokyo"]);

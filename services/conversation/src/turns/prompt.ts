@@ -1,6 +1,6 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import type { Pattern } from "@parley/bot-rules/moderation";
-import { PromptSchema, Role, type Tool } from "@parley/rpc/llm";
+import { PromptSchema, Role } from "@parley/rpc/llm";
+import type { BotConfig } from "../bots/index.ts";
 
 /** A chunk of knowledge that the search found for a message. */
 export type Passage = { id: number; source: string; heading: string; text: string };
@@ -17,31 +17,14 @@ export type KnowledgeMatches = {
 export type Exchange = { message: string; reply: string };
 
 export type PromptParts = KnowledgeMatches & {
-  system: string;
-  /** The bot's text for a message that the model declines to answer. */
-  fallback: string;
-  /** The IANA name of the bot's time zone. */
-  timeZone: string;
+  bot: Omit<BotConfig, "fallbacks" | "knowledge" | "messagePatterns">;
   /** Oldest first. */
   history: readonly Exchange[];
   message: string;
-  tools: readonly Tool[];
-  /** The moderation patterns that apply to replies. */
-  replyPatterns: readonly Pattern[];
 };
 
 /** Encodes a parley.llm.v1.Prompt. Its last message is `message`. */
-export function encodePrompt({
-  system,
-  fallback,
-  timeZone,
-  passages,
-  terms,
-  history,
-  message,
-  tools,
-  replyPatterns,
-}: PromptParts): Uint8Array {
+export function encodePrompt({ bot, passages, terms, history, message }: PromptParts): Uint8Array {
   const messages = history.flatMap((turn) => [
     { role: Role.USER, content: turn.message },
     { role: Role.ASSISTANT, content: turn.reply },
@@ -50,15 +33,16 @@ export function encodePrompt({
   return toBinary(
     PromptSchema,
     create(PromptSchema, {
-      system,
-      fallback,
-      timeZone,
+      system: bot.systemPrompt,
+      // The bot's text for a message that the model declines to answer.
+      fallback: bot.fallback,
+      timeZone: bot.timeZone,
       passages: passages.map((passage) => ({ ...passage, id: BigInt(passage.id) })),
       messages,
-      tools: [...tools],
-      replyPatterns: replyPatterns.map(({ pattern, reason, fallback: own }) => ({
+      tools: [...bot.tools],
+      replyPatterns: bot.replyPatterns.map(({ pattern, reason, fallback }) => ({
         pattern,
-        verdict: { reason, fallback: own || fallback },
+        verdict: { reason, fallback: fallback || bot.fallback },
       })),
       terms: [...terms],
     }),

@@ -1,23 +1,12 @@
 import { fromJson, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option, type OptionValues } from "@commander-js/extra-typings";
-import { type BotChangesSchema, TextsByLanguageSchema } from "@parley/rpc/conversation";
+import { type BotChanges, type BotChangesSchema, TextsByLanguageSchema } from "@parley/rpc/conversation";
 import { CliError } from "../../errors.ts";
 import { wholeNumberParser } from "../options.ts";
 import { readInputFile } from "../read-input-file.ts";
 
-type BotOptions = {
-  model?: string;
-  systemPrompt?: string;
-  fallback?: string;
-  timeZone?: string;
-  name?: string;
-  welcomeMessage?: string;
-  logoUrl?: string;
-  primaryColor?: string;
-  position?: string;
-  themeMode?: string;
-  fontFamily?: string;
-  borderRadius?: number;
+/** Most options have the name and the type of their field. */
+type BotOptions = Omit<BotChanges, "$typeName" | "$unknown" | "quickReplies" | "customCssVars" | "texts"> & {
   quickReply?: string[];
   cssVar?: Record<string, string>;
   texts?: string;

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type CommandUnknownOpts, InvalidArgumentError } from "@commander-js/extra-typings";
 import { type Bot, BotAdminService, BotSchema } from "@parley/rpc/conversation";
 import { requireField } from "../../admin/require-field.ts";
@@ -144,34 +145,17 @@ function parseEdgeUrl(text: string): string {
 }
 
 function toResult(bot: Bot): Result {
-  const { slug, model, systemPrompt, fallback, timeZone, createdAt } = bot;
-  const display = requireField(bot.display);
-  return {
-    json: messageToJson(BotSchema, bot),
-    text: formatFields([
-      ["slug", slug],
-      ["id", bot.id],
-      ["model", model || "the default"],
-      ["system prompt", systemPrompt],
-      ["fallback", fallback],
-      ["time zone", timeZone],
-      ["name", display.name],
-      ["welcome message", display.welcomeMessage],
-      ["quick replies", display.quickReplies.join(" | ")],
-      ["logo", display.logoUrl],
-      ["colour", display.primaryColor],
-      ["position", display.position],
-      ["theme", display.themeMode],
-      ["font", display.fontFamily],
-      ["corner radius", display.borderRadius],
-      [
-        "CSS variables",
-        Object.entries(display.customCssVars)
-          .map(([name, value]) => `${name}: ${value}`)
-          .join("; "),
-      ],
-      ["texts in", Object.keys(display.texts).join(", ")],
-      ["created", createdAt],
-    ]),
-  };
+  const json = messageToJson(BotSchema, bot);
+  const { display, ...fields } = json;
+  const values = Object.entries({ ...fields, model: bot.model || "the default", ...(display as JsonObject) });
+  return { json, text: formatFields(values.map(([name, value]) => [name.replaceAll("_", " "), formatValue(value)])) };
+}
+
+function formatValue(value: JsonValue): string | number {
+  if (typeof value === "number") return value;
+  if (value === null || typeof value !== "object") return String(value);
+  if (Array.isArray(value)) return value.join(" | ");
+  const entries = Object.entries(value);
+  // The texts of a language have many lines, so that only the languages are listed.
+  return entries.map(([name, each]) => (typeof each === "object" ? name : `${name}: ${each}`)).join("; ");
 }

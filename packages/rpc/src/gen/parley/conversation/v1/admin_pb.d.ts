@@ -287,6 +287,9 @@ export declare const ListModelsResponseSchema: GenMessage<ListModelsResponse>;
 /**
  * Bot is a bot with its configuration.
  *
+ * The fields that BotChanges has too are settings. They are stored as one JSON document, so a new one needs no migration. If a
+ * bot was stored before the setting existed, it has the default in services/conversation/src/bots/bot-settings.ts.
+ *
  * @generated from message parley.conversation.v1.Bot
  */
 export declare type Bot = Message<"parley.conversation.v1.Bot"> & {

@@ -76,11 +76,11 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     registerReloadMetrics(registry);
   },
   quota: (registry) => {
-    registerHoldGauges(registry, database, log);
+    registerHoldGauges(registry, shards, log);
     createAuditLogCounter(registry);
-    registerMonthGauge(registry, database, log);
+    registerMonthGauge(registry, shards, log);
     createQuotaPrunedRowCounter(registry);
-    registerUsageGauges(registry, database, log);
+    registerUsageGauges(registry, shards, log);
     createReservationCounter(registry);
     createRpcServerHistogram(registry);
     createPoolMetrics(registry);

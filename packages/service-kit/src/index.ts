@@ -33,6 +33,7 @@ export type { Knex, Migration } from "./database/migrate.ts";
 export { createPoolMetrics, type ObservePool } from "./database/pool-metrics.ts";
 export { createReadinessProbe } from "./database/readiness.ts";
 export { logMissingRoleTimeouts } from "./database/service-role.ts";
+export { listFromShards, onEachShard, readFromAnyShard, shardOfCall } from "./database/shard-lists.ts";
 export {
   findOnShards,
   openShards,
@@ -90,6 +91,7 @@ export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./process/
 export { type PeriodicTask, pause, runPeriodically } from "./process/periodic.ts";
 export { backoffMs, withJitter, withRetry } from "./process/retry.ts";
 export { runService } from "./process/run.ts";
+export { runOnShards } from "./process/run-on-shards.ts";
 export {
   ConfigError,
   Environment,

@@ -4,6 +4,7 @@ import {
   parseTokens,
   readOptionalJwtSettings,
   readPreparedStatements,
+  readShardCount,
   readTracing,
   readUsageRetention,
 } from "@parley/service-kit";
@@ -24,6 +25,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     ),
     databasePool: environment.integer("DATABASE_POOL", 10, { min: 1, max: 200 }),
     usesPreparedStatements: readPreparedStatements(environment),
+    shardCount: readShardCount(environment),
     internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
     adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
     /** How to verify access tokens of workspaces' members for the admin services. Without it only ADMIN_TOKEN gives access. */

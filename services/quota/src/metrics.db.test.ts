@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createLogger, Registry } from "@parley/service-kit";
+import { createLogger, Registry, singleShard } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { registerHoldGauges } from "./metrics.ts";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "./testing/quota-database.ts";
@@ -23,7 +23,7 @@ async function scrapeHoldGauges(registry: Registry) {
 async function readHoldGauges() {
   // Each read registers new gauges, because gauges cache their measurement for 5 s.
   const registry = new Registry();
-  registerHoldGauges(registry, quota.database, silent);
+  registerHoldGauges(registry, singleShard(quota.database).shards, silent);
   let gauges = await scrapeHoldGauges(registry);
   for (let attempt = 1; attempt < 20 && Object.values(gauges).some(Number.isNaN); attempt++)
     gauges = await scrapeHoldGauges(registry);
@@ -59,7 +59,7 @@ test("the gauges report the number of holds and the age of the oldest one until 
 test("the gauges are NaN while the database is unavailable, and the scrape does not fail", async () => {
   const registry = new Registry();
   const removed = await createQuotaDatabase();
-  registerHoldGauges(registry, removed.database, silent);
+  registerHoldGauges(registry, singleShard(removed.database).shards, silent);
   await removed.drop();
   expect(await scrapeHoldGauges(registry)).toEqual({ count: Number.NaN, oldest: Number.NaN });
 });

@@ -13,12 +13,12 @@ import {
   type Logger,
   logMissingRoleTimeouts,
   openAuditLog,
-  openDatabase,
   openInternalTokens,
+  openShards,
   openTokens,
-  runPeriodically,
+  runOnShards,
   type ServiceMetrics,
-  singleShard,
+  shardOfCall,
   startOpsServer,
   watchCertificates,
 } from "@parley/service-kit";
@@ -57,18 +57,20 @@ export async function start(
   lifecycle: Lifecycle,
   { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
-  const database = openDatabase(
+  const sharded = openShards(
     {
       url: config.databaseUrl,
       applicationName: "parley-quota",
       maxConnections: config.databasePool,
       usesPreparedStatements: config.usesPreparedStatements,
+      shardCount: config.shardCount,
       closingSignal: lifecycle.closingSignal,
     },
     log,
+    lifecycle,
   );
-  lifecycle.onClose("database", () => database.end());
-  const auditLog = openAuditLog(singleShard(database), "quota", createAuditLogCounter(registry), log, lifecycle);
+  const { database, shards } = sharded;
+  const auditLog = openAuditLog(sharded, "quota", createAuditLogCounter(registry), log, lifecycle);
   const reloadOptions = { reloadRefusals, onReload: auditLog.recordReload };
   watchCertificates(
     { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, ...reloadOptions },
@@ -77,17 +79,26 @@ export async function start(
   );
   const secretOptions = { log, lifecycle, ...reloadOptions };
   const calls = new CallPool(database);
-  createPoolMetrics(registry)("main", database, calls);
-  void logMissingRoleTimeouts(database, log, ROLE_TIMEOUTS);
-  registerUsageGauges(registry, database, log);
+  const observePool = createPoolMetrics(registry);
+  observePool("main", database, calls);
+  const callsOfShards = shards.map((shard) => {
+    void logMissingRoleTimeouts(shard.database, log, ROLE_TIMEOUTS);
+    if (shard.database === database) return calls;
+    const callsOfShard = new CallPool(shard.database);
+    observePool(`shard-${shard.number}`, shard.database, callsOfShard);
+    return callsOfShard;
+  });
+  /** Returns the view of a shard for one call. */
+  const shardFor = (shard: number, signal: AbortSignal) => shardOfCall(callsOfShards, shard).databaseFor(signal);
+  registerUsageGauges(registry, shards, log);
   const reservations = createReservationCounter(registry);
   // Keeps connections free while the usage row of one workspace is locked.
   const limiter = new FairQueue({ maxActiveOfWorkspace: Math.max(1, Math.floor(config.databasePool / 4)) });
-  registerHoldGauges(registry, database, log);
-  registerMonthGauge(registry, database, log);
+  registerHoldGauges(registry, shards, log);
+  registerMonthGauge(registry, shards, log);
 
   let isServing = false;
-  const isDatabaseReady = createReadinessProbe(singleShard(database).shards, { schema: "quota", migrations }, log);
+  const isDatabaseReady = createReadinessProbe(shards, { schema: "quota", migrations }, log);
   await startOpsServer(
     {
       host: config.host,
@@ -103,7 +114,7 @@ export async function start(
         register: (router) => {
           router.service(
             WorkspaceAdminService,
-            createWorkspaceAdmin(database, () => `ws_${randomUUID()}`),
+            createWorkspaceAdmin(sharded, () => `ws_${randomUUID()}`),
           );
           router.service(AuditLogAdminService, auditLog);
           router.service(BooksAdminService, createTurnEntryAdmin(database));
@@ -115,16 +126,17 @@ export async function start(
   );
 
   const pruneDeps = {
-    database,
+    shards,
     retentionMonths: config.usageRetentionMonths,
     prunedRows: createPrunedRowCounter(registry),
     log,
   };
-  runPeriodically(
+  runOnShards(
+    shards,
     {
       name: "prune usage",
       intervalMs: () => PRUNE_INTERVAL_MS * (0.8 + Math.random() * 0.4),
-      run: (signal) => pruneUsage(pruneDeps, signal),
+      run: (shard, signal) => pruneUsage(pruneDeps, shard, signal),
     },
     log,
     lifecycle,
@@ -138,20 +150,20 @@ export async function start(
     {
       reserve: (request, { signal }) =>
         handleReserve({ database: calls.databaseFor(signal), counter: reservations, limiter }, request, signal),
-      // Settle, SetWorkspaceDeleted, AdjustTurns and CorrectUnpaid use `database` instead of `calls`, so their statements complete even if the caller
-      // has left.
-      settle: (request, { signal }) => handleSettle({ database, log }, request, signal),
+      // Settle, SetWorkspaceDeleted, AdjustTurns and CorrectUnpaid do not use a CallPool, so their statements complete even if the caller has left.
+      settle: (request, { signal }) => handleSettle({ shards, log }, request, signal),
       getWorkspace: (request, { signal }) => handleGetWorkspace(calls.databaseFor(signal), request),
       setWorkspaceDeleted: (request) => handleSetWorkspaceDeleted(database, request),
-      getMonth: (request, { signal }) => handleGetMonth(calls.databaseFor(signal), request),
+      getMonth: (request, { signal }) => handleGetMonth(shardFor(request.shard, signal), request),
       listMonthTurns: (request, { signal }) => handleListMonthTurns(calls.databaseFor(signal), request),
-      listReservations: (request, { signal }) => handleListReservations(calls.databaseFor(signal), request),
-      getReservations: (request, { signal }) => handleGetReservations(calls.databaseFor(signal), request),
-      adjustTurns: (request) => handleAdjustTurns({ database, log }, request),
-      listUnpaid: (request, { signal }) => handleListUnpaid(calls.databaseFor(signal), request),
+      listReservations: (request, { signal }) => handleListReservations(shardFor(request.shard, signal), request),
+      getReservations: (request, { signal }) => handleGetReservations(shardFor(request.shard, signal), request),
+      adjustTurns: (request) => handleAdjustTurns({ shards, log }, request),
+      listUnpaid: (request, { signal }) => handleListUnpaid(shardFor(request.shard, signal), request),
       correctUnpaid: (request) => handleCorrectUnpaid(database, request),
-      listMonths: (_request, { signal }) => handleListMonths(calls.databaseFor(signal)),
-      closeMonth: (request, { signal }) => handleCloseMonth({ database: calls.databaseFor(signal), log }, request),
+      listMonths: ({ shard }, { signal }) => handleListMonths([{ number: shard, database: shardFor(shard, signal) }]),
+      closeMonth: (request, { signal }) =>
+        handleCloseMonth({ database: shardFor(request.shard, signal), log }, request),
     },
     createCallGuard(openInternalTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),
   );

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SettleOutcomeName } from "@parley/rpc/outcomes";
-import { createLogger, createRegistry } from "@parley/service-kit";
+import { createLogger, createRegistry, singleShard } from "@parley/service-kit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { adjustTurns } from "../reconciliation/adjustments.store.ts";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "../testing/quota-database.ts";
@@ -11,7 +11,7 @@ import { settle } from "../usage/settlements.store.ts";
 import { createPrunedRowCounter } from "./months.metrics.ts";
 import { addMonths, closeMonth, listMonths, measureUnclosedMonth } from "./months.store.ts";
 import { pruneLedger, pruneVoidReservations } from "./prune.store.ts";
-import { pruneUsage } from "./prune.worker.ts";
+import { type PruneDeps, pruneUsage } from "./prune.worker.ts";
 
 const MONTH = "2024-03";
 
@@ -53,6 +53,12 @@ async function close(used: number): Promise<void> {
 
 /** Makes the month's close old enough for its rows to be pruned. */
 const ageClose = () => quota.admin.query("UPDATE quota.months SET closed_at = closed_at - interval '2 days'");
+
+function pruneOnlyShard(deps: Omit<PruneDeps, "shards">): Promise<void> {
+  const { database } = quota;
+  const { shards } = singleShard(database);
+  return pruneUsage({ ...deps, shards }, { number: 0, database }, new AbortController().signal);
+}
 
 const readTotals = async () => (await readMonth(quota.database, workspace, MONTH))[0];
 
@@ -180,8 +186,7 @@ test("pruning replaces the rows of a closed month with totals, and the month's u
   expect(before).toMatchObject({ used: 2_004, ledger: 2_004, pruned: 0 });
   const prunedRows = createPrunedRowCounter(createRegistry("months-test"));
   const log = createLogger("test", "silent");
-  const prune = (retentionMonths: number) =>
-    pruneUsage({ database: quota.database, retentionMonths, prunedRows, log }, new AbortController().signal);
+  const prune = (retentionMonths: number) => pruneOnlyShard({ retentionMonths, prunedRows, log });
   const countRows = async () => {
     const { rows } = await quota.admin.query<{ ledger: number; reservations: number }>(
       `SELECT (SELECT count(*) FROM quota.ledger WHERE month = '2024-03-01') AS ledger,
@@ -221,8 +226,7 @@ test("pruning reaches the rows of a workspace that comes after 1,100 workspaces 
      SELECT 'empty_' || number, '2024-03-01' FROM generate_series(1, 1100) AS number`,
   );
   const prunedRows = createPrunedRowCounter(createRegistry("months-test"));
-  const deps = { database: quota.database, retentionMonths: 13, prunedRows, log: createLogger("test", "silent") };
-  await pruneUsage(deps, new AbortController().signal);
+  await pruneOnlyShard({ retentionMonths: 13, prunedRows, log: createLogger("test", "silent") });
   expect(await readTotals()).toMatchObject({ pruned: 1 });
   expect((await listMonths(quota.database)).at(-1)?.prunedAt).toMatch(/Z$/);
 });
@@ -263,11 +267,7 @@ test("after a week, the worker deletes the void reservation of a turn refused at
   };
   expect(await pruneVoidReservations(quota.database, { minAgeDays: 0, limit: 10 })).toBe(0);
   const prunedRows = createPrunedRowCounter(createRegistry("void-test"));
-  const prune = () =>
-    pruneUsage(
-      { database: quota.database, retentionMonths: 13, prunedRows, log: createLogger("test", "silent") },
-      new AbortController().signal,
-    );
+  const prune = () => pruneOnlyShard({ retentionMonths: 13, prunedRows, log: createLogger("test", "silent") });
   await age(6);
   await prune();
   expect(await listRemaining()).toEqual(new Set([refused, counted, adjusted]));

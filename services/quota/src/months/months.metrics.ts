@@ -1,16 +1,9 @@
-import {
-  Counter,
-  type Database,
-  type Logger,
-  type Registry,
-  registerMeasuredGauges,
-  startAtZero,
-} from "@parley/service-kit";
+import { Counter, type Logger, type Registry, registerShardGauges, type Shard, startAtZero } from "@parley/service-kit";
 import { measureUnclosedMonth } from "./months.store.ts";
 
 /** Registers the gauge of the oldest month that is not closed. Every replica reports the same value. */
-export function registerMonthGauge(registry: Registry, database: Database, log: Logger): void {
-  registerMeasuredGauges(
+export function registerMonthGauge(registry: Registry, shards: readonly Shard[], log: Logger): void {
+  registerShardGauges(
     registry,
     {
       unclosedSeconds: {
@@ -18,7 +11,8 @@ export function registerMonthGauge(registry: Registry, database: Database, log: 
         help: "Time since the end of the oldest month that has ended and is not closed; 0 without such a month.",
       },
     },
-    () => measureUnclosedMonth(database),
+    shards,
+    ({ database }) => measureUnclosedMonth(database),
     log,
   );
 }

@@ -20,7 +20,7 @@ export type Month = {
 const rfc3339Sql = (time: string) => `coalesce(to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '')`;
 const MONTH_END = "((m.month + interval '1 month') AT TIME ZONE 'UTC')";
 
-// The recursive query reads one index entry per month.
+// The recursive query reads one index entry per month. $1: the months of other shards.
 const ADD_MONTHS = `
   WITH RECURSIVE known (month) AS (
     SELECT min(u.month) FROM quota.usage u
@@ -28,12 +28,21 @@ const ADD_MONTHS = `
     SELECT (SELECT min(u.month) FROM quota.usage u WHERE u.month > k.month) FROM known k WHERE k.month IS NOT NULL
   )
   INSERT INTO quota.months (month)
-  SELECT k.month FROM known k WHERE k.month IS NOT NULL AND NOT EXISTS (SELECT FROM quota.months m WHERE m.month = k.month)
+  SELECT k.month FROM (SELECT month FROM known UNION SELECT to_date(m, 'YYYY-MM') FROM unnest($1::text[]) m) k
+  WHERE k.month IS NOT NULL AND NOT EXISTS (SELECT FROM quota.months m WHERE m.month = k.month)
   ON CONFLICT DO NOTHING`;
 
-/** Adds the months with usage that are missing in quota.months. */
-export async function addMonths(database: Database): Promise<void> {
-  await database.query(ADD_MONTHS);
+/** Adds the months with usage, and those that other shards have, if they are missing in quota.months. */
+export async function addMonths(database: Database, monthsOfOthers: readonly string[] = []): Promise<void> {
+  await database.query(ADD_MONTHS, [monthsOfOthers]);
+}
+
+/** Returns the months of quota.months, "YYYY-MM". */
+export async function listKnownMonths(database: Database): Promise<string[]> {
+  const { rows } = await database.query<{ month: string }>(
+    "SELECT to_char(month, 'YYYY-MM') AS month FROM quota.months",
+  );
+  return rows.map(({ month }) => month);
 }
 
 const LIST_MONTHS = `

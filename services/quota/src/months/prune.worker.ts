@@ -1,5 +1,5 @@
-import type { Counter, Database, Logger } from "@parley/service-kit";
-import { addMonths } from "./months.store.ts";
+import type { Counter, Logger, Shard } from "@parley/service-kit";
+import { addMonths, listKnownMonths } from "./months.store.ts";
 import {
   findMonthToPrune,
   findNextWorkspace,
@@ -16,7 +16,7 @@ const BATCH_ROWS = 2_000;
 const ROWS_PER_RUN = 2_000_000;
 
 export type PruneDeps = {
-  database: Database;
+  shards: readonly Shard[];
   /** How long the rows of a closed month are kept, in months after its end; 0 keeps them without limit. */
   retentionMonths: number;
   prunedRows: Counter<"table">;
@@ -24,12 +24,13 @@ export type PruneDeps = {
 };
 
 /**
- * Adds new months to quota.months, so that they can be closed later. Deletes old void reservations, and replaces the rows of old closed months
- * with totals. Ends early if another replica is pruning.
+ * Works on one shard. Adds new months to quota.months, so that they can be closed later: also those without usage on this shard, so that a late
+ * Settle finds each closed month closed. Deletes old void reservations, and replaces the rows of old closed months with totals. Ends early if
+ * another replica is pruning.
  */
-export async function pruneUsage(deps: PruneDeps, signal: AbortSignal): Promise<void> {
-  const { database, retentionMonths, prunedRows, log } = deps;
-  await addMonths(database);
+export async function pruneUsage(deps: PruneDeps, { number, database }: Shard, signal: AbortSignal): Promise<void> {
+  const { retentionMonths, prunedRows, log } = deps;
+  await addMonths(database, await listMonthsOfOthers(deps, number));
   let rowsOfRun = 0;
   /** Returns false if the run must end. `prune` returns null if another replica is pruning. */
   const pruneAll = async (table: string, prune: () => Promise<number | null>) => {
@@ -54,6 +55,20 @@ export async function pruneUsage(deps: PruneDeps, signal: AbortSignal): Promise<
       workspaceId = await findNextWorkspace(database, month, workspaceId);
     }
     await markMonthPruned(database, month);
-    log.info({ month }, "usage ledger of month pruned");
+    log.info({ month, shard: number }, "usage ledger of month pruned");
   }
+}
+
+/** Returns the months of the other shards. Leaves out a shard that does not respond; a later run adds its months. */
+async function listMonthsOfOthers({ shards, log }: PruneDeps, shard: number): Promise<string[]> {
+  const others = shards.filter(({ number }) => number !== shard);
+  const lists = await Promise.all(
+    others.map(({ number, database }) =>
+      listKnownMonths(database).catch((error: unknown) => {
+        log.warn({ shard: number, error }, "months of shard not read");
+        return [];
+      }),
+    ),
+  );
+  return [...new Set(lists.flat())];
 }

@@ -1,14 +1,15 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { settleOutcomeFromProto } from "@parley/rpc/outcomes";
 import type { AdjustTurnsRequest, AdjustTurnsResponseSchema } from "@parley/rpc/quota";
-import { type Database, type Logger, sqlState } from "@parley/service-kit";
+import { type Logger, type Shard, shardOfCall, sqlState } from "@parley/service-kit";
 import { adjustTurns } from "./adjustments.store.ts";
 import type { ReservationKey } from "./reservations.store.ts";
 
 export async function handleAdjustTurns(
-  { database, log }: { database: Database; log: Pick<Logger, "warn"> },
+  { shards, log }: { shards: readonly Shard[]; log: Pick<Logger, "warn"> },
   request: AdjustTurnsRequest,
 ): Promise<MessageInitShape<typeof AdjustTurnsResponseSchema>> {
+  const { database } = shardOfCall(shards, request.shard);
   const outcome = settleOutcomeFromProto(request.outcome);
   const reason = request.reason.trim();
   const adjusted: ReservationKey[] = [];

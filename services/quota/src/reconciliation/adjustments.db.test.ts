@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { AdjustTurnsRequestSchema, SettleOutcome } from "@parley/rpc/quota";
+import { singleShard } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase, usageOf } from "../testing/quota-database.ts";
 import { insertAdjustment } from "../usage/adjustments.store.ts";
@@ -121,7 +122,7 @@ test("after an operator lowers usage, AdjustTurns voids turns only until usage i
   const warnings: object[] = [];
   const log = { warn: (fields: object) => void warnings.push(fields) };
   const request = create(AdjustTurnsRequestSchema, { turns, outcome: SettleOutcome.VOID, reason });
-  const adjust = () => handleAdjustTurns({ database: quota.database, log }, request);
+  const adjust = () => handleAdjustTurns({ ...singleShard(quota.database), log }, request);
 
   await correct(-2);
   expect((await adjust()).adjusted).toHaveLength(4);
@@ -158,7 +159,7 @@ test("when adjustments would make one workspace's usage negative, logs a warning
   const warnings: object[] = [];
   const log = { warn: (fields: object) => void warnings.push(fields) };
   const request = create(AdjustTurnsRequestSchema, { turns, outcome: SettleOutcome.VOID, reason });
-  const { adjusted } = await handleAdjustTurns({ database: quota.database, log }, request);
+  const { adjusted } = await handleAdjustTurns({ ...singleShard(quota.database), log }, request);
   expect(adjusted?.map((turn) => turn.workspaceId)).toEqual([fine, fine]);
   expect(warnings).toMatchObject([{ workspace_id: damaged, turns: 2 }]);
 });
@@ -194,7 +195,7 @@ test("AdjustTurns trims the reason", async () => {
   const [turn] = await settleAsDone(workspace, 1);
   const adjust = (text: string) =>
     handleAdjustTurns(
-      { database: quota.database, log: { warn: () => undefined } },
+      { ...singleShard(quota.database), log: { warn: () => undefined } },
       create(AdjustTurnsRequestSchema, { turns: turn ? [turn] : [], outcome: SettleOutcome.VOID, reason: text }),
     );
   await adjust(" reconciled ");

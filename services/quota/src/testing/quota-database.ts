@@ -1,4 +1,4 @@
-import { createServiceDatabase, type ServiceDatabase } from "@parley/service-kit/testing";
+import { createServiceDatabase, type ServiceDatabase, type ServiceDatabaseOptions } from "@parley/service-kit/testing";
 import { migrations } from "../../migrations/index.ts";
 import { APPEND_ONLY_TABLES, ROLE_TIMEOUTS } from "../role.ts";
 import { insertWorkspace } from "../workspaces/workspaces.store.ts";
@@ -8,15 +8,18 @@ export const ROLE_PASSWORD = "quota-test";
 
 export type QuotaDatabase = ServiceDatabase;
 
-export function createQuotaDatabase(): Promise<QuotaDatabase> {
-  return createServiceDatabase({
-    schema: "quota",
-    role: ROLE,
-    rolePassword: ROLE_PASSWORD,
-    roleTimeouts: ROLE_TIMEOUTS,
-    appendOnlyTables: APPEND_ONLY_TABLES,
-    migrations,
-  });
+export function createQuotaDatabase(options?: ServiceDatabaseOptions): Promise<QuotaDatabase> {
+  return createServiceDatabase(
+    {
+      schema: "quota",
+      role: ROLE,
+      rolePassword: ROLE_PASSWORD,
+      roleTimeouts: ROLE_TIMEOUTS,
+      appendOnlyTables: APPEND_ONLY_TABLES,
+      migrations,
+    },
+    options,
+  );
 }
 
 let workspaceCount = 0;

@@ -1,20 +1,29 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { UsageAdjustmentSchema, WorkspaceAdminService } from "@parley/rpc/quota";
-import { type Database, invalidArgument, isWorkspaceId, notFound, ServiceError } from "@parley/service-kit";
+import {
+  invalidArgument,
+  isWorkspaceId,
+  notFound,
+  readFromAnyShard,
+  ServiceError,
+  type ShardedDatabase,
+} from "@parley/service-kit";
 import { insertAdjustment, listAdjustments, type UsageAdjustment } from "./adjustments.store.ts";
 import { currentMonth } from "./usage.store.ts";
 
 const DEFAULT_LIMIT = 100;
 
 /** Implements the calls of WorkspaceAdminService that adjust a month's usage and list the adjustments. */
-export function createAdjustmentAdmin(
-  database: Database,
-): Pick<ServiceImpl<typeof WorkspaceAdminService>, "adjustUsage" | "listAdjustments"> {
+export function createAdjustmentAdmin({
+  database,
+  shards,
+}: ShardedDatabase): Pick<ServiceImpl<typeof WorkspaceAdminService>, "adjustUsage" | "listAdjustments"> {
   return {
     async adjustUsage({ workspaceId, amount, requestId, month, ...request }) {
       if (amount === 0) throw invalidArgument("amount must not be 0");
-      if (month > (await currentMonth(database))) throw invalidArgument("month must not be in the future");
+      if (month > (await readFromAnyShard(shards, currentMonth)))
+        throw invalidArgument("month must not be in the future");
       const [reason, operator] = [request.reason.trim(), request.operator.trim()];
       const requested = { workspaceId, id: requestId.toLowerCase(), month, amount, reason, operator };
       const result = isWorkspaceId(workspaceId) ? await insertAdjustment(database, requested) : undefined;
@@ -27,7 +36,7 @@ export function createAdjustmentAdmin(
       return { adjustment: toMessage(adjustment), used };
     },
     async listAdjustments({ workspaceId, limit, ...request }) {
-      const month = request.month || (await currentMonth(database));
+      const month = request.month || (await readFromAnyShard(shards, currentMonth));
       if (!isWorkspaceId(workspaceId)) return { adjustments: [] };
       const adjustments = await listAdjustments(database, { workspaceId, month, limit: limit || DEFAULT_LIMIT });
       return { adjustments: adjustments.map(toMessage) };

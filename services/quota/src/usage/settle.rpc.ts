@@ -1,14 +1,16 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { SETTLE_OUTCOMES, settleOutcomeFromProto } from "@parley/rpc/outcomes";
 import type { Settlement, SettleRequest, SettleResponseSchema } from "@parley/rpc/quota";
-import type { Database, Logger } from "@parley/service-kit";
+import { type Logger, type Shard, shardOfCall } from "@parley/service-kit";
 import * as store from "./settlements.store.ts";
 
 export async function handleSettle(
-  { database, log }: { database: Database; log: Logger },
+  { shards, log }: { shards: readonly Shard[]; log: Logger },
   request: SettleRequest,
   signal: AbortSignal,
 ): Promise<MessageInitShape<typeof SettleResponseSchema>> {
+  // Not through the router: it would run a batch over many workspaces on the wrong shards, or refuse it.
+  const { database } = shardOfCall(shards, request.shard);
   const results = await store.settle(database, request.settlements.map(parseSettlement), {
     signal,
     onFailure: (turns, error) =>

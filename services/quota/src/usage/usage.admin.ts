@@ -1,7 +1,16 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { MonthlyUsageSchema, WorkspaceAdminService } from "@parley/rpc/quota";
-import { createPageTokens, cutPage, type Database, isWorkspaceId, notFound } from "@parley/service-kit";
+import {
+  createPageTokens,
+  cutPage,
+  type Database,
+  isWorkspaceId,
+  listFromShards,
+  notFound,
+  readFromAnyShard,
+  type ShardedDatabase,
+} from "@parley/service-kit";
 import { listNearestCap, listUsage } from "./list-usage.store.ts";
 import { computeResetTime } from "./month.ts";
 import { currentMonth, readUsage } from "./usage.store.ts";
@@ -21,9 +30,10 @@ export async function readMonthlyUsage(
 }
 
 /** Implements the calls of WorkspaceAdminService that only read usage. */
-export function createUsageAdmin(
-  database: Database,
-): Pick<ServiceImpl<typeof WorkspaceAdminService>, "showUsage" | "listUsage" | "listNearestCap"> {
+export function createUsageAdmin({
+  database,
+  shards,
+}: ShardedDatabase): Pick<ServiceImpl<typeof WorkspaceAdminService>, "showUsage" | "listUsage" | "listNearestCap"> {
   return {
     async showUsage(request) {
       return { usage: await readMonthlyUsage(database, request) };
@@ -31,13 +41,23 @@ export function createUsageAdmin(
     async listUsage(request) {
       const { pageSize, pageToken } = request;
       const after = pageTokens.parse(pageToken)?.workspaceId ?? "";
-      const month = request.month || (await currentMonth(database));
+      const month = request.month || (await readFromAnyShard(shards, currentMonth));
       const size = pageSize || DEFAULT_PAGE_SIZE;
-      const { page, last } = cutPage(await listUsage(database, month, { after, limit: size + 1 }), size);
+      const limit = size + 1;
+      const rows = await listFromShards(shards, (shard) => listUsage(shard, month, { after, limit }), {
+        keysOf: ({ workspaceId }) => [workspaceId],
+        limit,
+      });
+      const { page, last } = cutPage(rows, size);
       return { workspaces: page, month, nextPageToken: pageTokens.format(last) };
     },
     async listNearestCap({ limit }) {
-      return { workspaces: await listNearestCap(database, limit || DEFAULT_NEAREST_CAP_LIMIT) };
+      const length = limit || DEFAULT_NEAREST_CAP_LIMIT;
+      const workspaces = await listFromShards(shards, (shard) => listNearestCap(shard, length), {
+        keysOf: ({ workspaceId, used, held, cap }) => [-(used + held) / cap, workspaceId],
+        limit: length,
+      });
+      return { workspaces };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createLogger, Registry } from "@parley/service-kit";
+import { createLogger, Registry, singleShard } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, type QuotaDatabase } from "../testing/quota-database.ts";
 import { insertWorkspace } from "../workspaces/workspaces.store.ts";
@@ -38,7 +38,7 @@ async function scrape(registry: Registry): Promise<string> {
 
 test("sums usage by plan, and reports the used ratio of each workspace that has used at least 80 % of its cap", async () => {
   const registry = new Registry();
-  registerUsageGauges(registry, quota.database, createLogger("test", "silent"));
+  registerUsageGauges(registry, singleShard(quota.database).shards, createLogger("test", "silent"));
   const metrics = await scrape(registry);
   const value = (name: string, labels: string) =>
     metrics
@@ -75,7 +75,7 @@ test("reports the used ratio of at most 200 workspaces near their cap, and the u
     INSERT INTO quota.usage (workspace_id, month, used)
     SELECT 'many-' || n, date_trunc('month', now() AT TIME ZONE 'UTC')::date, 9 FROM generate_series(1, 300) n`);
   const registry = new Registry();
-  registerUsageGauges(registry, quota.database, createLogger("test", "silent"));
+  registerUsageGauges(registry, singleShard(quota.database).shards, createLogger("test", "silent"));
   const metrics = await scrape(registry);
   expect(metrics.match(/^parley_quota_workspace_used_ratio\{/gm)).toHaveLength(200);
   expect(metrics.match(/^parley_quota_workspace_used_messages\{/gm)).toHaveLength(10);
@@ -86,6 +86,6 @@ test("reports the used ratio of at most 200 workspaces near their cap, and the u
 test("reports no usage series and does not fail the scrape while the database is unavailable", async () => {
   const registry = new Registry();
   const unavailable = { query: () => Promise.reject(new Error("unavailable")) } as unknown as QuotaDatabase["database"];
-  registerUsageGauges(registry, unavailable, createLogger("test", "silent"));
+  registerUsageGauges(registry, singleShard(unavailable).shards, createLogger("test", "silent"));
   expect(await registry.metrics()).not.toMatch(/^parley_quota_\w+\{/m);
 });

@@ -2,10 +2,11 @@ import { RESERVE_STATUSES, type ReserveStatusName } from "@parley/rpc/outcomes";
 import {
   Counter,
   createCachedMeasurement,
-  type Database,
   Gauge,
   type Logger,
+  onEachShard,
   type Registry,
+  type Shard,
   startAtZero,
 } from "@parley/service-kit";
 import { readUnpaidToday } from "../unpaid/index.ts";
@@ -29,15 +30,20 @@ const BY_PLAN: readonly [name: string, help: string, field: Exclude<keyof PlanUs
 ];
 
 /** Registers gauges of the current month's usage. Every replica reports the same values, so queries must not sum over replicas. */
-export function registerUsageGauges(registry: Registry, database: Database, log: Logger): void {
+export function registerUsageGauges(registry: Registry, shards: readonly Shard[], log: Logger): void {
   const registers = [registry];
   const read = createCachedMeasurement(
-    () =>
-      readCurrentUsage(database, {
-        share: NEAR_CAP_SHARE,
-        limit: MAX_NAMED_WORKSPACES,
-        topLimit: MAX_TOP_WORKSPACES,
-      }),
+    async () => {
+      const limits = { share: NEAR_CAP_SHARE, limit: MAX_NAMED_WORKSPACES, topLimit: MAX_TOP_WORKSPACES };
+      const usages = await onEachShard(shards, (database) => readCurrentUsage(database, limits));
+      const near = usages.flatMap(({ nearWorkspaces }) => nearWorkspaces);
+      const top = usages.flatMap(({ topWorkspaces }) => topWorkspaces);
+      return {
+        plans: usages.flatMap(({ plans }) => plans),
+        nearWorkspaces: takeHighest(near, ({ ratio }) => ratio, MAX_NAMED_WORKSPACES),
+        topWorkspaces: takeHighest(top, ({ used }) => used, MAX_TOP_WORKSPACES),
+      };
+    },
     { name: "quota usage", cacheMs: CACHE_MS },
     log,
   );
@@ -50,11 +56,12 @@ export function registerUsageGauges(registry: Registry, database: Database, log:
       async collect() {
         const usage = await read();
         this.reset();
-        for (const planUsage of usage?.plans ?? []) this.set({ plan: planUsage.plan }, planUsage[field]);
+        // Sums over the shards.
+        for (const planUsage of usage?.plans ?? []) this.inc({ plan: planUsage.plan }, planUsage[field]);
       },
     });
   }
-  registerUnpaidGauges(registry, database, log);
+  registerUnpaidGauges(registry, shards, log);
   new Gauge({
     name: "parley_quota_workspace_used_ratio",
     help: `Share of the monthly cap that a workspace has used. Reports only workspaces at 0.8 or more, and at most the ${MAX_NAMED_WORKSPACES} highest shares.`,
@@ -81,10 +88,18 @@ export function registerUsageGauges(registry: Registry, database: Database, log:
   });
 }
 
-function registerUnpaidGauges(registry: Registry, database: Database, log: Logger): void {
+function registerUnpaidGauges(registry: Registry, shards: readonly Shard[], log: Logger): void {
   const registers = [registry];
   const read = createCachedMeasurement(
-    () => readUnpaidToday(database, { share: NEAR_CAP_SHARE, limit: MAX_NAMED_WORKSPACES }),
+    async () => {
+      const limits = { share: NEAR_CAP_SHARE, limit: MAX_NAMED_WORKSPACES };
+      const shardsUnpaid = await onEachShard(shards, (database) => readUnpaidToday(database, limits));
+      const near = shardsUnpaid.flatMap(({ nearWorkspaces }) => nearWorkspaces);
+      return {
+        plans: shardsUnpaid.flatMap(({ plans }) => plans),
+        nearWorkspaces: takeHighest(near, ({ ratio }) => ratio, MAX_NAMED_WORKSPACES),
+      };
+    },
     { name: "unpaid replies", cacheMs: CACHE_MS },
     log,
   );
@@ -96,7 +111,7 @@ function registerUnpaidGauges(registry: Registry, database: Database, log: Logge
     async collect() {
       const unpaid = await read();
       this.reset();
-      for (const each of unpaid?.plans ?? []) this.set({ plan: each.plan }, each.unpaid);
+      for (const each of unpaid?.plans ?? []) this.inc({ plan: each.plan }, each.unpaid);
     },
   });
   new Gauge({
@@ -111,6 +126,10 @@ function registerUnpaidGauges(registry: Registry, database: Database, log: Logge
         this.set({ workspace: workspaceId, plan }, ratio);
     },
   });
+}
+
+function takeHighest<T>(rows: readonly T[], sizeOf: (row: T) => number, limit: number): T[] {
+  return rows.toSorted((a, b) => sizeOf(b) - sizeOf(a)).slice(0, limit);
 }
 
 export type ReservationCounter = { count(plan: string, status: ReserveStatusName): void };

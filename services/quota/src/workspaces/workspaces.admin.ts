@@ -1,6 +1,13 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { WorkspaceAdminService } from "@parley/rpc/quota";
-import { type Database, invalidArgument, ServiceError } from "@parley/service-kit";
+import {
+  invalidArgument,
+  listFromShards,
+  onEachShard,
+  readFromAnyShard,
+  ServiceError,
+  type ShardedDatabase,
+} from "@parley/service-kit";
 import { handleListMonths } from "../months/index.ts";
 import { resetUnpaid } from "../unpaid/index.ts";
 import { createAdjustmentAdmin, createUsageAdmin, readMonthlyUsage } from "../usage/index.ts";
@@ -10,18 +17,19 @@ import { insertWorkspace, listWorkspaces, updatePlan, updateRetention } from "./
 
 /** Implements WorkspaceAdminService. `newId` generates the id of a workspace if the request has none. */
 export function createWorkspaceAdmin(
-  database: Database,
+  sharded: ShardedDatabase,
   newId: () => string,
 ): ServiceImpl<typeof WorkspaceAdminService> {
+  const { database, shards } = sharded;
   const requirePlan = async (plan: string) => {
-    const plans = await listPlans(database);
+    const plans = await readFromAnyShard(shards, listPlans);
     if (!plans.some(({ name }) => name === plan))
       throw invalidArgument(`plan must be one of ${plans.map(({ name }) => name).join(", ")}`);
   };
   return {
-    ...createUsageAdmin(database),
-    ...createAdjustmentAdmin(database),
-    listUsageMonths: () => handleListMonths(database),
+    ...createUsageAdmin(sharded),
+    ...createAdjustmentAdmin(sharded),
+    listUsageMonths: () => handleListMonths(shards),
     async createWorkspace(request) {
       const id = request.id || newId();
       await requirePlan(request.plan);
@@ -31,7 +39,10 @@ export function createWorkspaceAdmin(
       return { workspace: await requireWorkspace(database, id) };
     },
     async listWorkspaces() {
-      return { workspaces: (await listWorkspaces(database)).map(toWorkspaceMessage) };
+      const workspaces = await listFromShards(shards, listWorkspaces, {
+        keysOf: ({ createdAt, id }) => [createdAt.getTime(), id],
+      });
+      return { workspaces: workspaces.map(toWorkspaceMessage) };
     },
     async setPlan(request) {
       await requirePlan(request.plan);
@@ -40,11 +51,14 @@ export function createWorkspaceAdmin(
       return { workspace: await requireWorkspace(database, request.workspaceId) };
     },
     async listPlans() {
-      return { plans: await listPlans(database) };
+      return { plans: await readFromAnyShard(shards, listPlans) };
     },
     async setKnowledgeLimits({ plan, knowledgeDocuments: documents, knowledgeCharacters: characters }) {
       await requirePlan(plan);
-      return { plan: await updateKnowledgeLimits(database, plan, { documents, characters }) };
+      const limits = { documents, characters };
+      // Every shard has the plans. If one of them is away, the call fails and may be repeated.
+      const [changed] = await onEachShard(shards, (shard) => updateKnowledgeLimits(shard, plan, limits));
+      return { plan: changed };
     },
     async setRetention({ workspaceId, retentionDays }) {
       await requireWorkspace(database, workspaceId);

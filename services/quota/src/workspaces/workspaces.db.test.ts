@@ -9,6 +9,7 @@ import {
   SetKnowledgeLimitsRequestSchema,
   SettleOutcome,
 } from "@parley/rpc/quota";
+import { singleShard } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { handleAdjustTurns } from "../reconciliation/adjust-turns.rpc.ts";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "../testing/quota-database.ts";
@@ -37,7 +38,7 @@ test("each of several concurrent plan changes stores its previous plan", async (
 });
 
 test("stores names, reasons and operators of 200 Unicode code points", async () => {
-  const admin = createWorkspaceAdmin(quota.database, randomUUID);
+  const admin = createWorkspaceAdmin(singleShard(quota.database), randomUUID);
   const context = {} as HandlerContext;
   const createNamed = (name: string) =>
     admin.createWorkspace(create(CreateWorkspaceRequestSchema, { id: "named", name, plan: "free" }), context);
@@ -49,7 +50,7 @@ test("stores names, reasons and operators of 200 Unicode code points", async () 
   const log = { warn: () => undefined };
   const adjustTurns = (reason: string) => {
     const request = create(AdjustTurnsRequestSchema, { turns: [], outcome: SettleOutcome.VOID, reason });
-    return handleAdjustTurns({ database: quota.database, log }, request);
+    return handleAdjustTurns({ ...singleShard(quota.database), log }, request);
   };
   const longest = "😀".repeat(200);
   expect(await createNamed(longest)).toMatchObject({ workspace: { name: longest } });
@@ -58,7 +59,7 @@ test("stores names, reasons and operators of 200 Unicode code points", async () 
 });
 
 test("operators list the plans and change how much knowledge a plan permits", async () => {
-  const admin = createWorkspaceAdmin(quota.database, randomUUID);
+  const admin = createWorkspaceAdmin(singleShard(quota.database), randomUUID);
   const context = {} as HandlerContext;
   const set = (fields: object) =>
     admin.setKnowledgeLimits(create(SetKnowledgeLimitsRequestSchema, { plan: "free", ...fields }), context);

@@ -89,7 +89,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   "llm-proxy": (registry) => {
     llmMetrics(registry, () => []);
     createAuditLogCounter(registry);
-    registerCostGauge(registry, database, log);
+    registerCostGauge(registry, shards, log);
     createPatternJobHistogram(registry);
     createRpcServerHistogram(registry);
     createPoolMetrics(registry);

@@ -5,6 +5,7 @@ import {
   parseTokens,
   readOptionalJwtSettings,
   readPreparedStatements,
+  readShardCount,
   readTracing,
 } from "@parley/service-kit";
 
@@ -24,6 +25,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     ),
     databasePool: environment.integer("DATABASE_POOL", 10, { min: 1, max: 200 }),
     usesPreparedStatements: readPreparedStatements(environment),
+    shardCount: readShardCount(environment),
     internalTokens: environment.requiredSecret(
       "INTERNAL_TOKEN",
       parseTokens,

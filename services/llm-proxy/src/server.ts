@@ -11,12 +11,12 @@ import {
   type Logger,
   logMissingRoleTimeouts,
   openAuditLog,
-  openDatabase,
   openInternalTokens,
+  openShards,
   openTokens,
-  runPeriodically,
+  runOnShards,
   type ServiceMetrics,
-  singleShard,
+  type Shard,
   startOpsServer,
   watchCertificates,
 } from "@parley/service-kit";
@@ -52,21 +52,27 @@ export async function start(
   { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
   const now = () => performance.now();
-  const database = openDatabase(
+  const sharded = openShards(
     {
       url: config.databaseUrl,
       applicationName: "parley-llm-proxy",
       maxConnections: config.databasePool,
       usesPreparedStatements: config.usesPreparedStatements,
+      shardCount: config.shardCount,
       closingSignal: lifecycle.closingSignal,
     },
     log,
+    lifecycle,
   );
-  lifecycle.onClose("database", () => database.end());
-  createPoolMetrics(registry)("main", database);
-  void logMissingRoleTimeouts(database, log);
+  const { database, shards } = sharded;
+  const observePool = createPoolMetrics(registry);
+  observePool("main", database);
+  for (const shard of shards) {
+    if (shard.database !== database) observePool(`shard-${shard.number}`, shard.database);
+    void logMissingRoleTimeouts(shard.database, log);
+  }
 
-  const auditLog = openAuditLog(singleShard(database), "llm", createAuditLogCounter(registry), log, lifecycle);
+  const auditLog = openAuditLog(sharded, "llm", createAuditLogCounter(registry), log, lifecycle);
   const reloadOptions = { reloadRefusals, onReload: auditLog.recordReload };
   watchCertificates(
     { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, ...reloadOptions },
@@ -80,14 +86,14 @@ export async function start(
   lifecycle.onClose("providers", () => catalog.close());
 
   const metrics = createMetrics(registry, () => catalog.providers);
-  registerCostGauge(registry, database, log);
+  registerCostGauge(registry, shards, log);
   watchSettings(
     settingsOptions,
     catalog,
     { reloads: metrics.configReloads, ...reloadOptions },
     { secrets, log, lifecycle },
   );
-  const callLog = new CallLog(database, metrics, log, lifecycle);
+  const callLog = new CallLog(sharded, metrics, log, lifecycle);
   const activeGenerations = new ActiveGenerations((count) => metrics.active.set(count));
   const settings = () => catalog.settings;
   const tools = new ToolboxFactory({ egress: config.egress, settings, metrics, log, now }, lifecycle);
@@ -121,7 +127,7 @@ export async function start(
         jwt: config.jwt,
         register: (router) => {
           router.service(ProviderAdminService, createProviderAdmin({ catalog, generationRunner }));
-          router.service(CallLogAdminService, createCallLogAdmin(database, Date.now));
+          router.service(CallLogAdminService, createCallLogAdmin(sharded, Date.now));
           router.service(AuditLogAdminService, auditLog);
         },
       },
@@ -133,12 +139,12 @@ export async function start(
   // Starts the deletion before the gRPC server. The lifecycle closes in reverse order: it first drains the gRPC calls, then waits for the deletion.
   const { callLogRetentionDays: days } = config;
   if (days > 0) {
-    const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
-    runPeriodically(
-      { name: "delete expired call log rows", intervalMs: DELETE_CALLS_INTERVAL_MS, run },
-      log,
-      lifecycle,
-    );
+    const deletion = {
+      name: "delete expired call log rows",
+      intervalMs: DELETE_CALLS_INTERVAL_MS,
+      run: (shard: Shard, signal: AbortSignal) => deleteOldCalls({ database: shard.database, days, log }, signal),
+    };
+    runOnShards(shards, deletion, log, lifecycle);
   }
 
   const grpc = createGrpcServer(
@@ -158,7 +164,7 @@ export async function start(
       generate: (request, context) => handleGenerate(deps, request, context),
       embed: (request, context) => handleEmbed(embedder, request, context),
       describeTools: (request, context) => handleDescribeTools(tools, request, context),
-      fillCallLog: (request) => handleFillCallLog({ database, settings, metrics, retentionDays: days }, request),
+      fillCallLog: (request) => handleFillCallLog({ shards, settings, metrics, retentionDays: days }, request),
     },
     createCallGuard(openInternalTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),
   );

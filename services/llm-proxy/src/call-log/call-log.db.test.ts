@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { createLogger, createServiceMetrics, Lifecycle } from "@parley/service-kit";
+import { createLogger, createServiceMetrics, Lifecycle, singleShard } from "@parley/service-kit";
 import { recordStatements } from "@parley/service-kit/testing";
 import { type FakeProvider, startFakeProvider, startTcpProxy } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createMetrics } from "../metrics.ts";
+import { callOf } from "../testing/call-rows.ts";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
 import { CallLog } from "./call-log.worker.ts";
-import { type CallRow, listCallsOfMonth } from "./calls.store.ts";
+import { listCallsOfMonth } from "./calls.store.ts";
 import { deleteOldCalls } from "./retention.worker.ts";
 import { sumCalls } from "./sum-calls.store.ts";
 
@@ -252,7 +253,7 @@ test("drops only the rows that the database rejects, and stores all rows before 
   const log = createLogger("test", "warn", { write: (line) => void lines.push(line) });
   const lifecycle = new Lifecycle(log);
   const metrics = createMetrics(createServiceMetrics("llm-proxy").registry, () => []);
-  const callLog = new CallLog(proxy.database, metrics, log, lifecycle);
+  const callLog = new CallLog(singleShard(proxy.database), metrics, log, lifecycle);
   const rows = Array.from({ length: 300 }, (_, index) => callOf("ws_rejected", index));
   // PostgreSQL rejects a NUL in a text (22021), and a number that does not fit an integer column (22003).
   for (const [index, row] of rows.entries()) {
@@ -276,36 +277,6 @@ test("drops only the rows that the database rejects, and stores all rows before 
     dropped: 2,
   });
 });
-
-/** Returns a row whose latency of `number` ms identifies it. */
-function callOf(workspaceId: string, number: number): CallRow {
-  return {
-    workspaceId,
-    callId: randomUUID(),
-    turnId: randomUUID(),
-    provider: "fake",
-    model: "fake:default",
-    asked: "",
-    tokensIn: 1,
-    tokensOut: 1,
-    estimated: false,
-    queueMs: 0,
-    firstTokenMs: 0,
-    latencyMs: number,
-    attempts: 1,
-    failovers: 0,
-    outcome: "complete",
-    reason: "",
-    cost: null,
-    rounds: 1,
-    toolCalls: 0,
-    toolsMs: 0,
-    finishDetail: "",
-    tries: [],
-    month: null,
-    createdAt: new Date(),
-  };
-}
 
 describe("retention", () => {
   test("deletes only the expired rows of every workspace, in batches", async () => {

@@ -1,4 +1,4 @@
-import type { Database } from "@parley/service-kit";
+import { type Database, singleShard } from "@parley/service-kit";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { CallLog } from "./call-log.worker.ts";
 import type { CallRow } from "./calls.store.ts";
@@ -20,7 +20,7 @@ function createCallLog(write: () => Promise<void>) {
   };
   const metrics = { callLogRows, callLogFailures: { inc: () => undefined } } as never;
   const callLog = new CallLog(
-    database,
+    singleShard(database),
     metrics,
     { warn: () => undefined } as never,
     { onClose: () => undefined } as never,

@@ -1,7 +1,16 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { CallLogAdminService, CallSchema } from "@parley/rpc/llm";
-import { createPageTokens, cutPage, type Database, invalidArgument, isUuid, isWorkspaceId } from "@parley/service-kit";
+import {
+  createPageTokens,
+  cutPage,
+  invalidArgument,
+  isUuid,
+  isWorkspaceId,
+  listFromShards,
+  type ShardedDatabase,
+  shardOfWorkspace,
+} from "@parley/service-kit";
 import { type CallRow, listCalls, listCallsOfMonth } from "./calls.store.ts";
 import { sumCalls } from "./sum-calls.store.ts";
 
@@ -14,9 +23,15 @@ const pageTokens = createPageTokens({
 
 /** Returns the service that lists and sums the rows of the call log. `wallClock`, in ms since 1970, must be the clock that dates the rows. */
 export function createCallLogAdmin(
-  database: Database,
+  sharded: ShardedDatabase,
   wallClock: () => number,
 ): ServiceImpl<typeof CallLogAdminService> {
+  const { database, shards } = sharded;
+  /** Returns the shards of workspaces; all shards if `workspaceIds` is undefined. */
+  const findShards = async (workspaceIds: readonly string[] | undefined) => {
+    if (workspaceIds === undefined) return shards;
+    return [...new Set(await Promise.all(workspaceIds.map((id) => shardOfWorkspace(sharded, "llm.calls", id))))];
+  };
   const currentMonth = () => new Date(wallClock()).toISOString().slice(0, 7);
   return {
     async listCalls({ workspaceId, turnId }) {
@@ -42,7 +57,12 @@ export function createCallLogAdmin(
       const summedMonth = month || currentMonth();
       // Undefined means all workspaces.
       const validIds = requestedIds.length === 0 ? undefined : requestedIds.filter(isWorkspaceId);
-      const sums = (await sumCalls(database, summedMonth, validIds)).map((sum) => ({
+      const shardsOfSums = await findShards(validIds);
+      // Another shard has no calls of the workspaces, so each shard may sum all of them.
+      const rows = await listFromShards(shardsOfSums, (shard) => sumCalls(shard, summedMonth, validIds), {
+        keysOf: (sum) => [sum.workspaceId],
+      });
+      const sums = rows.map((sum) => ({
         ...sum,
         calls: BigInt(sum.calls),
         tokensIn: BigInt(sum.tokensIn),

@@ -1,4 +1,4 @@
-import { createLogger, Registry } from "@parley/service-kit";
+import { createLogger, Registry, singleShard } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestProxy, type TestProxy } from "../testing/llm-proxy.ts";
 import { registerCostGauge } from "./cost.metrics.ts";
@@ -20,7 +20,7 @@ async function addCall(workspaceId: string, cost: number | null, age: string): P
 /** Scrapes new gauges, because a gauge caches its measurement, until a series is present: a scrape waits only half a second for the database. */
 async function scrape(): Promise<string[]> {
   const registry = new Registry();
-  registerCostGauge(registry, proxy.database, createLogger("test", "silent"));
+  registerCostGauge(registry, singleShard(proxy.database).shards, createLogger("test", "silent"));
   await expect.poll(() => registry.metrics()).toContain("parley_llm_workspace_day_cost{");
   return (await registry.metrics()).split("\n").filter((line) => line.startsWith("parley_llm_workspace_day_cost{"));
 }

@@ -1,4 +1,11 @@
-import { createCachedMeasurement, type Database, Gauge, type Logger, type Registry } from "@parley/service-kit";
+import {
+  createCachedMeasurement,
+  Gauge,
+  type Logger,
+  listFromShards,
+  type Registry,
+  type Shard,
+} from "@parley/service-kit";
 import { listTopCosts } from "./top-costs.store.ts";
 
 /** Bounds the number of series with the label `workspace`. */
@@ -7,9 +14,13 @@ const MAX_NAMED_WORKSPACES = 10;
 const CACHE_MS = 5 * 60_000;
 
 /** Registers a gauge of the workspaces with the highest cost. Every replica reports the same values, so queries must not sum over replicas. */
-export function registerCostGauge(registry: Registry, database: Database, log: Logger): void {
+export function registerCostGauge(registry: Registry, shards: readonly Shard[], log: Logger): void {
   const read = createCachedMeasurement(
-    () => listTopCosts(database, MAX_NAMED_WORKSPACES),
+    () =>
+      listFromShards(shards, (database) => listTopCosts(database, MAX_NAMED_WORKSPACES), {
+        keysOf: ({ cost, workspaceId }) => [-cost, workspaceId],
+        limit: MAX_NAMED_WORKSPACES,
+      }),
     { name: "workspace cost", cacheMs: CACHE_MS },
     log,
   );

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { FillCallLogRequestSchema } from "@parley/rpc/llm";
-import { createLogger, openDatabase } from "@parley/service-kit";
+import { createLogger, openDatabase, singleShard } from "@parley/service-kit";
 import { type FakeProvider, startFakeProvider } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestProxy, type TestProxy } from "../testing/llm-proxy.ts";
@@ -35,7 +35,7 @@ async function fill(
   const counted: number[] = [];
   const { filled } = await handleFillCallLog(
     {
-      database,
+      ...singleShard(database),
       settings: () => ({ providers: [{ name: "fake", prices }] }) as never,
       metrics: { callLogRows: { inc: (_: object, count: number) => counted.push(count) } } as never,
       retentionDays,

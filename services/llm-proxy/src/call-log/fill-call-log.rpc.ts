@@ -1,12 +1,12 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CompletedTurn, FillCallLogRequest, FillCallLogResponseSchema } from "@parley/rpc/llm";
-import type { Database } from "@parley/service-kit";
+import { type Shard, shardOfCall } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
 import { computeCost, findPrice, formatCost, parseModelName, type Settings } from "../settings/index.ts";
 import { type CompletedCall, insertMissingCalls } from "./calls.store.ts";
 
 export type FillCallLogDeps = {
-  database: Database;
+  shards: readonly Shard[];
   settings: () => Settings;
   metrics: Pick<Metrics, "callLogRows">;
   /** The call log's retention: turns older than this get no row. 0 for no limit. */
@@ -15,9 +15,10 @@ export type FillCallLogDeps = {
 
 /** Adds the missing call log rows of the request's turns. */
 export async function handleFillCallLog(
-  { database, settings, metrics, retentionDays }: FillCallLogDeps,
-  { turns }: FillCallLogRequest,
+  { shards, settings, metrics, retentionDays }: FillCallLogDeps,
+  { turns, shard }: FillCallLogRequest,
 ): Promise<MessageInitShape<typeof FillCallLogResponseSchema>> {
+  const { database } = shardOfCall(shards, shard);
   const { providers } = settings();
   const toCall = (turn: CompletedTurn): CompletedCall => {
     const { workspaceId, turnId, model, tokensIn, tokensOut, firstTokenMs, latencyMs, closedAt } = turn;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createDatabase, type TestDatabase } from "@parley/test-support";
+import { createDatabase, TABLES_WITHOUT_KEY, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { chat } from "../system/chat.ts";
 import { queryFirstRow, readBalance } from "../system/database.ts";
@@ -10,16 +10,7 @@ import { partitionByWorkspace } from "./partitions.ts";
 
 // Checks that the tables of a migrated database can be distributed over several databases by workspace.
 
-/** Tables of a few rows that belong to no workspace. Every database would have a copy. */
-const REFERENCE_TABLES = [
-  "quota.plans",
-  "conversation.edges",
-  "conversation.task_leases",
-  "conversation.closed_months",
-  "quota.months",
-];
-
-const isDistributed = ({ name }: Table) => !REFERENCE_TABLES.includes(name);
+const isDistributed = ({ name }: Table) => !TABLES_WITHOUT_KEY.includes(name);
 
 let tables: Table[];
 let distributed: Table[];
@@ -32,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 test("workspace_id is NOT NULL in all tables but five", () => {
-  expect(tables.length - distributed.length).toBe(REFERENCE_TABLES.length);
+  expect(tables.length - distributed.length).toBe(TABLES_WITHOUT_KEY.length);
   for (const { name, notNull } of distributed) expect(notNull, name).toContain("workspace_id");
 });
 
@@ -47,8 +38,8 @@ test("every foreign key contains workspace_id or references a table that every s
   const references = tables.flatMap(({ name, references }) => references.map((reference) => ({ name, ...reference })));
   expect(references.length).toBeGreaterThan(5);
   for (const { name, table, columns } of references) {
-    if (REFERENCE_TABLES.includes(table)) continue;
-    expect(REFERENCE_TABLES, `${name} → ${table}`).not.toContain(name);
+    if (TABLES_WITHOUT_KEY.includes(table)) continue;
+    expect(TABLES_WITHOUT_KEY, `${name} → ${table}`).not.toContain(name);
     expect(columns, `${name} → ${table}`).toContainEqual(["workspace_id", "workspace_id"]);
   }
 });
@@ -72,7 +63,7 @@ test("PostgreSQL can partition the distributed tables by workspace_id with all k
   // readCatalog omits partitioned tables but returns their partitions. The names of partitions end with a digit.
   const catalog = await readCatalog(database);
   const unpartitioned = catalog.filter(({ name }) => !/_\d$/.test(name));
-  expect(new Set(unpartitioned.map(({ name }) => name))).toEqual(new Set(REFERENCE_TABLES));
+  expect(new Set(unpartitioned.map(({ name }) => name))).toEqual(new Set(TABLES_WITHOUT_KEY));
   for (const { name, unique, references } of distributed) {
     const partition = catalog.find((table) => table.name === `${name}_0`);
     expect(new Set(partition?.unique.map(String)), name).toEqual(new Set(unique.map(String)));

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { TurnOutcome } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
-import { DEFAULT_DISPLAY } from "../bots/bot-settings.ts";
+import { DEFAULT_DISPLAY, readSettings } from "../bots/bot-settings.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { insertBot } from "../bots/bots.store.ts";
 import { type Closing, closeTurn } from "../turns/close-turn.store.ts";
@@ -16,10 +16,11 @@ export async function createBot(database: Database, fields: Partial<Omit<Bot, "c
     id: randomUUID(),
     workspaceId: `ws_${number}`,
     slug: `bot-${number}`,
-    model: "builtin:extractive",
-    systemPrompt: "Answer briefly.",
-    fallback: "I cannot talk about that.",
-    timeZone: "UTC",
+    ...readSettings({
+      model: "builtin:extractive",
+      systemPrompt: "Answer briefly.",
+      fallback: "I cannot talk about that.",
+    }),
     display: DEFAULT_DISPLAY,
     ...fields,
   };

@@ -25,7 +25,8 @@ test("new messages get 503 overloaded with Retry-After once earlier ones have wa
   await sleep(7_000);
   const startedAt = performance.now();
   const refused = await postChat(system.url(), tenant);
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  // Earlier than the end of the waiting messages' 10 s.
+  expect(performance.now() - startedAt).toBeLessThan(2_500);
   expect(refused.status).toBe(503);
   expect(refused.headers.get("retry-after")).toBe("2");
   expect(await refused.json()).toEqual({ error: "overloaded" });

@@ -13,11 +13,9 @@ test("a new turn is refused immediately if another call has already waited 5 s f
   const requests = Array.from({ length: 20 }, () => newOpenRequest(bot));
   const results = Promise.allSettled(requests.map((each) => system.conversation.openTurn(each, { timeoutMs: 20_000 })));
   await sleep(5_500);
-  const startedAt = performance.now();
+  // A call that waited for a database connection would get none before the lock is released, and would end at its deadline.
   const failure = await rpcFailure(system.conversation.openTurn(newOpenRequest(bot), { timeoutMs: 9_000 }));
   expect(failure).toMatchObject({ status: status.RESOURCE_EXHAUSTED, code: "overloaded" });
-  // A call that waited for a database connection would get none before the lock is released.
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
   await unlock();
   expect((await results).every(({ status: result }) => result === "fulfilled")).toBe(true);
   await system.conversation.openTurn(newOpenRequest(bot), { timeoutMs: 5_000 });

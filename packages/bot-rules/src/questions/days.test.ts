@@ -1,3 +1,4 @@
+import { cpuMsOf } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { findAskedDays, findDays, listNamesOfRelativeDay } from "./days.ts";
 
@@ -96,9 +97,9 @@ test("lists the names of a relative day alone", () => {
 
 test("reads a long text in linear time", () => {
   const texts = ["mon ", "monday to ", "星期一到", "every day, "].map((part) => part.repeat(100_000 / part.length));
-  for (const text of texts) {
-    const startedAt = performance.now();
-    findDays(text);
-    expect(performance.now() - startedAt, text.slice(0, 10)).toBeLessThan(1_000);
-  }
+  for (const text of texts)
+    expect(
+      cpuMsOf(() => void findDays(text)),
+      text.slice(0, 10),
+    ).toBeLessThan(1_000);
 });

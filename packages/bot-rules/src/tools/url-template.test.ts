@@ -1,3 +1,4 @@
+import { cpuMsOf } from "@parley/test-support";
 import { describe, expect, test } from "vitest";
 import { expandUrl } from "./url-template.ts";
 
@@ -99,9 +100,8 @@ describe("expandUrl", () => {
     expect(expand({ a: ".." }, template)).toBeUndefined();
   });
 
-  test("refuses an argument of 8,000 nested encodings within 100 ms", () => {
-    const started = performance.now();
-    expect(expand({ order_id: `%${"25".repeat(8_000)}2f`, lang: "de" })).toBeUndefined();
-    expect(performance.now() - started).toBeLessThan(100);
+  test("refuses an argument of 8,000 nested encodings in less than 100 ms of CPU time", () => {
+    const expandNested = () => expect(expand({ order_id: `%${"25".repeat(8_000)}2f`, lang: "de" })).toBeUndefined();
+    expect(cpuMsOf(expandNested)).toBeLessThan(100);
   });
 });

@@ -94,8 +94,6 @@ test("keepalive ends a stream if the peer stops answering after the connection h
   const tokensAtMaxAge = MAX_CONNECTION_AGE_MS / TOKEN_INTERVAL_MS;
   await expect.poll(stream.tokens, { interval: 10 }).toBeGreaterThan(tokensAtMaxAge + 10);
   wire.stall();
-  const stalledAt = performance.now();
+  // If the call's deadline of 10 s ended the stream, the status would be DEADLINE_EXCEEDED.
   expect(await stream.ended).toMatch(/UNAVAILABLE/);
-  // The call's deadline is 10 s, so keepalive has ended the stream.
-  expect(performance.now() - stalledAt).toBeLessThan(6_000);
 });

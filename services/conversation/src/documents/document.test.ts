@@ -1,3 +1,4 @@
+import { cpuMsOf } from "@parley/test-support";
 import { describe, expect, test } from "vitest";
 import { splitDocument } from "./document.ts";
 
@@ -139,11 +140,13 @@ test.each([
   ["html", (spaces: string) => `<pre>a${spaces}b</pre>`],
   ["html", (spaces: string) => `<pre>a${spaces.replaceAll(" ", "\n")}b</pre>`],
   ["md", (spaces: string) => `a${spaces}b\n\n    a${spaces}b`],
-] as const)("splitDocument reads %s with 200,000 spaces or line breaks in less than two seconds", (format, write) => {
-  const started = performance.now();
-  expect(splitDocument(format, write(" ".repeat(200_000)))).not.toEqual([]);
-  expect(performance.now() - started).toBeLessThan(2_000);
-});
+] as const)(
+  "splitDocument reads %s with 200,000 spaces or line breaks in less than two seconds of CPU time",
+  (format, write) => {
+    const split = () => expect(splitDocument(format, write(" ".repeat(200_000)))).not.toEqual([]);
+    expect(cpuMsOf(split)).toBeLessThan(2_000);
+  },
+);
 
 test("splitDocument reads an HTML table of 100,000 rows", { timeout: 20_000 }, () => {
   const html = `<table>${"<tr><td>a</td><td>b</td></tr>".repeat(100_000)}</table>`;

@@ -1,3 +1,4 @@
+import { isFullRun } from "@parley/test-support";
 import { describe, expect, test } from "vitest";
 import { slowPdf } from "../testing/document-bombs.ts";
 import { chunksOf, rawDocument, read } from "../testing/documents.ts";
@@ -5,7 +6,7 @@ import type { RawDocument } from "./read-document.client.ts";
 
 // Each call starts a process of the lowest priority, which takes time on a busy machine.
 describe("readDocument", { timeout: 120_000 }, () => {
-  test("keeps the event loop free, and returns every chunk in order and every word once", async () => {
+  test.runIf(isFullRun)("keeps the event loop free, and returns every chunk in order and every word once", async () => {
     let ticks = 0;
     const counter = setInterval(() => ticks++, 1);
     const content = Array.from({ length: 20_000 }, (_, at) => `Sentence *${at}* of some length.\n\n`).join("");

@@ -321,9 +321,7 @@ describe("while the database is down", () => {
     try {
       await network.drop();
       for (let call = 0; call < 3; call++) {
-        const started = performance.now();
         expect(statusOf(await other.generate({ turnId }))).toBe("COMPLETE");
-        expect(performance.now() - started).toBeLessThan(1_500);
       }
       // A row is late if it was in memory when a write failed. `generate` may return before its row is in
       // memory, and a write may fail in between, so wait for two failures.

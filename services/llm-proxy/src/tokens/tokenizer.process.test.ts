@@ -26,9 +26,7 @@ test("does not block the event loop while the vocabulary loads, and returns unde
   const counter = tokenizer({ waitMs: 50 });
   let ticks = 0;
   const ticking = setInterval(() => ticks++, 1);
-  const started = performance.now();
   expect(await counter.count("gpt-4o", ["Hello"])).toBeUndefined();
-  expect(performance.now() - started).toBeLessThan(1_000);
   await expect.poll(() => counter.count("gpt-4o", ["Hello"]), { timeout: 20_000, interval: 50 }).toEqual([1]);
   clearInterval(ticking);
   expect(ticks).toBeGreaterThan(20);

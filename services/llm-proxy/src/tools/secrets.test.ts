@@ -1,3 +1,4 @@
+import { cpuMsOf } from "@parley/test-support";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { findCredentials } from "./secrets.ts";
@@ -124,12 +125,13 @@ test("a result that was encoded at random with a random secret is withheld", () 
   );
 });
 
-test("a result of the largest size is checked in less than 500 ms", () => {
+test("a result of the largest size is checked in less than 500 ms of CPU time", () => {
   const redact = redactFor("a-secret-of-a-common-length");
   for (const unit of ["abcd", "%2541", "&#115;", "\\u0073", "Hello, world! ", "=\n", "\\", "&", "%"]) {
     const result = unit.repeat(Math.floor((64 * 1024) / unit.length));
-    const startedAtMs = performance.now();
-    redact(result);
-    expect(performance.now() - startedAtMs, unit).toBeLessThan(500);
+    expect(
+      cpuMsOf(() => void redact(result)),
+      unit,
+    ).toBeLessThan(500);
   }
 });

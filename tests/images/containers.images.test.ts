@@ -27,11 +27,15 @@ describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
   beforeAll(async () => {
     composition = await defineComposition();
     await composition.compose("build", "sso", "cli", ...SERVICES);
-    const replicas = REPLICATED.flatMap((service) => ["--scale", `${service}=2`]);
-    await composition.compose("up", "--detach", "--wait", ...replicas, "edge");
+    await startServices();
     admin = createAdminClients(composition.ports);
     tenant = await createTenant(admin, { model: "openai:tokens-60-every-50" });
   });
+  /** Starts the services and waits until they are healthy. */
+  async function startServices(): Promise<void> {
+    const replicas = REPLICATED.flatMap((service) => ["--scale", `${service}=2`]);
+    await composition.compose("up", "--detach", "--wait", ...replicas, "edge");
+  }
   afterAll(async () => {
     await composition.compose("down", "--volumes", "--timeout", "5");
   });
@@ -104,11 +108,10 @@ describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
     for (const service of REPLICATED) await composition.compose("run", "--rm", "--no-deps", `migrate-${service}`);
     const restore = ["--clean", "--if-exists", "--exit-on-error", "--dbname=parley", "/tmp/parley.dump"];
     await postgres("pg_restore", ...database, ...restore);
-    await composition.compose("start", ...REPLICATED, "edge");
+    await startServices();
 
     // The restore removed the reply that followed the dump, and its count.
-    const sendMessage = () => chat(composition.url, tenant).then(({ done }) => done?.finish_reason, String);
-    await expect.poll(sendMessage, { timeout: 60_000, interval: 2_000 }).toBe("stop");
+    expect((await chat(composition.url, tenant)).done).toMatchObject({ finish_reason: "stop" });
     completedTurns++;
     await expect
       .poll(async () => (await admin.workspaces.showUsage({ workspaceId })).usage, { timeout: 30_000 })

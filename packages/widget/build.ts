@@ -11,7 +11,7 @@ import type { HashedFile } from "./src/shared/hashed-file.ts";
 
 const SOURCE = join(import.meta.dirname, "src");
 
-// Versions with every API that the widget uses. docs/embed.md names them, and tests/browser/old-browsers.browser.test.ts removes all newer APIs.
+// Versions with every API that the widget uses. docs/embed.md names them, and tests/browser/old-browsers.extended.browser.test.ts removes all newer APIs.
 const BROWSERS = ["chrome109", "firefox115", "safari16.4"];
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {

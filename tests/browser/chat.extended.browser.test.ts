@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { describeInBrowser, eventually } from "./fixture.ts";
+import { describeInBrowserBeforeRelease, eventually } from "./fixture.ts";
 
-describeInBrowser("chat", (fixture) => {
+describeInBrowserBeforeRelease("chat", (fixture) => {
   it("keeps the DOM elements of a reply while it grows, and renders the same HTML as after a reload", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("markdown");

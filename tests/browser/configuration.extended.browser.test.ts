@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import type { BotConfig } from "../../packages/widget/src/shared/types.ts";
-import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
+import { describeInBrowserBeforeRelease, eventually, type Visit } from "./fixture.ts";
 import { expectReadableText } from "./readable-text.ts";
 
-describeInBrowser("bot configuration", (fixture) => {
+describeInBrowserBeforeRelease("bot configuration", (fixture) => {
   const open = async (changes: Partial<BotConfig>, visit: Visit = {}) =>
     fixture.visitAndOpen({ ...(await fixture.service.addBot(changes)), ...visit });
 

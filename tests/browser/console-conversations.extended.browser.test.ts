@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
 import { addBot, addConversation } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
-import { describeInBrowser, eventually } from "./fixture.ts";
+import { describeInBrowserBeforeRelease, eventually } from "./fixture.ts";
 
-describeInBrowser("conversations in the console", (fixture) => {
+describeInBrowserBeforeRelease("conversations in the console", (fixture) => {
   it("filters by a selected rating and by typed dates, keeps the focus and announces the count, with the keyboard alone", async () => {
     const bot = await addBot(fixture.service);
     const visitor = await addConversation(fixture.service, bot, { rating: "up" });

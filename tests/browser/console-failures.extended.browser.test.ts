@@ -2,11 +2,11 @@ import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
 import { addBot, addConversation } from "./console-bot.ts";
 import { ConsolePage, openConsole } from "./console-page.ts";
-import { describeInBrowser, eventually } from "./fixture.ts";
+import { describeInBrowserBeforeRelease, eventually } from "./fixture.ts";
 
 const UNAVAILABLE = { status: 503, code: "unavailable", body: { code: "unavailable" } };
 
-describeInBrowser("failures in the console", (fixture) => {
+describeInBrowserBeforeRelease("failures in the console", (fixture) => {
   it("keeps the owner signed in and on the screen while the identity provider does not answer", async () => {
     const { page } = await openConsole(fixture);
     await page.signIn();

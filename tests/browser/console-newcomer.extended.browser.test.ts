@@ -2,13 +2,13 @@ import type { RunningProcess } from "@parley/test-support";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createInstance, type Instance, startInstance } from "../system/local-start.ts";
 import { ConsolePage } from "./console-page.ts";
-import { describeInBrowser, eventually } from "./fixture.ts";
+import { describeInBrowserBeforeRelease, eventually } from "./fixture.ts";
 
 const MAX_START_MS = 300_000;
 /** Limit for all steps from the sign-in to the conversation's sources. */
 const MAX_STEPS_MS = 120_000;
 
-describeInBrowser("a newcomer who runs `start`", (fixture) => {
+describeInBrowserBeforeRelease("a newcomer who runs `start`", (fixture) => {
   let instance: Instance;
   let parley: RunningProcess;
   beforeAll(async () => {

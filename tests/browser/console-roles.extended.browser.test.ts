@@ -6,7 +6,7 @@ import { type ConsolePage, openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 import type { Service } from "./service.ts";
 
-const SIZES = { "1440 px": { width: 1440, height: 900 }, "375 px": { width: 375, height: 812 } };
+const PHONE = { width: 375, height: 812 };
 const VIEWER = "demo-viewer";
 const FILTERS = ["Search", "Bot", "Visitor's rating", "Owners' review", "Where", "Visitor", "From", "To"];
 
@@ -19,31 +19,29 @@ type Screen = {
 };
 
 describeInBrowser("roles in the console", (fixture) => {
-  for (const [size, viewport] of Object.entries(SIZES)) {
-    it(`shows a viewer every screen, without the controls for actions that the services would refuse, at ${size}`, async () => {
-      const bot = await addBot(fixture.service);
-      await addConversation(fixture.service, bot);
-      const sessionId = await reviewAnswer(fixture.service, bot);
-      await addQuestionsAndEvaluation(fixture.service, bot);
-      await waitForReplyCounts(fixture.service);
-      const { page } = await openConsole(fixture, { viewport });
-      const statuses = recordStatuses(page);
-      await page.signInAs(VIEWER);
-      await page.heading("Overview").waitFor();
-      for (const { path, text, controls } of screensOf(bot, sessionId)) {
-        await page.goto(path);
-        await page.tab.getByText(text).first().waitFor();
-        await eventually(() => page.tab.locator(".loading").count()).toBe(0);
-        const readControls = async () => ({ path, controls: new Set(await findControls(page)) });
-        await eventually(readControls).toEqual({ path, controls: new Set(controls) });
-        expect(await page.findAxeViolations(), path).toEqual([]);
-        expect(await page.scrollsSideways(), path).toBe(false);
-        await page.savePicture(`viewer${path.split("?")[0]?.replaceAll("/", "-")}-${viewport.width}`);
-      }
-      expect(statuses).toEqual(new Set([200]));
-      expect(page.problems).toEqual([]);
-    }, 180_000);
-  }
+  it("shows a viewer every screen, without the controls for actions that the services would refuse", async () => {
+    const bot = await addBot(fixture.service);
+    await addConversation(fixture.service, bot);
+    const sessionId = await reviewAnswer(fixture.service, bot);
+    await addQuestionsAndEvaluation(fixture.service, bot);
+    await waitForReplyCounts(fixture.service);
+    const { page } = await openConsole(fixture);
+    const statuses = recordStatuses(page);
+    await page.signInAs(VIEWER);
+    await page.heading("Overview").waitFor();
+    for (const { path, text, controls } of screensOf(bot, sessionId)) {
+      await page.goto(path);
+      await page.tab.getByText(text).first().waitFor();
+      await eventually(() => page.tab.locator(".loading").count()).toBe(0);
+      const readControls = async () => ({ path, controls: new Set(await findControls(page)) });
+      await eventually(readControls).toEqual({ path, controls: new Set(controls) });
+      expect(await page.findAxeViolations(), path).toEqual([]);
+      expect(await page.scrollsSideways(), path).toBe(false);
+      await page.savePicture(`viewer${path.split("?")[0]?.replaceAll("/", "-")}`);
+    }
+    expect(statuses).toEqual(new Set([200]));
+    expect(page.problems).toEqual([]);
+  }, 180_000);
 
   it("lets a viewer try a question and talk to the bot with the keyboard, but not add the question to the evaluation", async () => {
     const bot = await addBot(fixture.service);
@@ -73,27 +71,25 @@ describeInBrowser("roles in the console", (fixture) => {
     await page.tab.getByRole("button", { name: /Demo viewer.*Viewer · console-tests/s }).waitFor();
   });
 
-  for (const [size, viewport] of Object.entries(SIZES)) {
-    it(`on any screen, tells a member without a role how to get one, and sends no request, at ${size}`, async () => {
-      const { page } = await openConsole(fixture, { viewport });
-      await page.signInAs("demo-guest", "/conversations");
-      await page.heading("No access").waitFor();
-      page.takeRequestPaths();
-      await page.goto("/keys");
-      await page.heading2("Your account has no role in this workspace").waitFor();
-      await page.tab.getByText("Ask the person who runs Parley to give you a role.").waitFor();
-      await page.waitUntilQuiet();
-      expect(page.takeRequestPaths()).toEqual([]);
-      expect(await page.tab.getByRole("navigation", { name: "Screens" }).count()).toBe(0);
-      expect(await page.findAxeViolations()).toEqual([]);
-      expect(await page.scrollsSideways()).toBe(false);
-      await page.savePicture(`no-role-${viewport.width}`);
-      await page.tabTo("Sign out");
-      await page.tab.keyboard.press("Enter");
-      await page.tab.getByText("You are signed out.").waitFor();
-      expect(page.problems).toEqual([]);
-    });
-  }
+  it("on any screen, tells a member without a role how to get one, and sends no request", async () => {
+    const { page } = await openConsole(fixture, { viewport: PHONE });
+    await page.signInAs("demo-guest", "/conversations");
+    await page.heading("No access").waitFor();
+    page.takeRequestPaths();
+    await page.goto("/keys");
+    await page.heading2("Your account has no role in this workspace").waitFor();
+    await page.tab.getByText("Ask the person who runs Parley to give you a role.").waitFor();
+    await page.waitUntilQuiet();
+    expect(page.takeRequestPaths()).toEqual([]);
+    expect(await page.tab.getByRole("navigation", { name: "Screens" }).count()).toBe(0);
+    expect(await page.findAxeViolations()).toEqual([]);
+    expect(await page.scrollsSideways()).toBe(false);
+    await page.savePicture("no-role");
+    await page.tabTo("Sign out");
+    await page.tab.keyboard.press("Enter");
+    await page.tab.getByText("You are signed out.").waitFor();
+    expect(page.problems).toEqual([]);
+  });
 });
 
 function screensOf(bot: string, sessionId: string): Screen[] {

@@ -2,7 +2,7 @@ import type { BrowserContextOptions } from "playwright-core";
 import { expect, it } from "vitest";
 import { type ConsolePage, openConsole } from "./console-page.ts";
 import { addScreens, type ConsoleScreen, openScreen } from "./console-screens.ts";
-import { describeInBrowser, eventually } from "./fixture.ts";
+import { describeInBrowserBeforeRelease, eventually } from "./fixture.ts";
 
 /** More than the page has outside of the screen: the link to the content, the navigation and the user's menu. */
 const OTHER_ELEMENTS = 40;
@@ -22,7 +22,7 @@ const COLUMNS: Readonly<Record<string, { options: BrowserContextOptions; checks:
   "forced colours": { options: { forcedColors: "active" }, checks: [findAxeViolations, findHiddenCurrentScreen] },
 };
 
-describeInBrowser("table of the console's screens", (fixture) => {
+describeInBrowserBeforeRelease("table of the console's screens", (fixture) => {
   it("has no fault on any screen, by keyboard, width, zoom, theme and forced colours", async () => {
     const screens = await addScreens(fixture.service);
     const faults: string[] = [];

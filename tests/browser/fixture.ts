@@ -1,6 +1,6 @@
-import { describeWith } from "@parley/test-support";
+import { describeWith, isFullRun } from "@parley/test-support";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, inject } from "vitest";
 import { type BrowserKind, getSharedChromium } from "./chromium.ts";
 import type {} from "./global-setup.ts";
 import { Service } from "./service.ts";
@@ -119,6 +119,10 @@ export class BrowserFixture {
 /** Runs a suite in Chromium's headless shell. If Chromium is missing, skips the suite and reports that. */
 export const describeInBrowser = (name: string, suite: (fixture: BrowserFixture) => void) =>
   describeIn("headless-shell", name, suite);
+
+/** Like describeInBrowser, but only in `pnpm test:full`: for details whose main path other suites check. */
+export const describeInBrowserBeforeRelease: typeof describeInBrowser = (name, suite) =>
+  describe.runIf(isFullRun)("before a release", () => describeInBrowser(name, suite));
 
 /** Runs a suite in the full browser, for tests of rendering. A page costs twice the CPU time of one in the headless shell. */
 export const describeInFullBrowser = (name: string, suite: (fixture: BrowserFixture) => void) =>

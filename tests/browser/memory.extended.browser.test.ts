@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { describeInBrowser } from "./fixture.ts";
+import { describeInBrowserBeforeRelease } from "./fixture.ts";
 import { askRepeatedly, expectNoGrowth, measureMemory } from "./memory.ts";
 import { reply } from "./widget-page.ts";
 
-describeInBrowser("memory", (fixture) => {
+describeInBrowserBeforeRelease("memory", (fixture) => {
   it("leaks no memory between the 200th and the 500th message", async () => {
     const widget = await fixture.visitAndOpen();
     // The 250 chat requests below get this reply.

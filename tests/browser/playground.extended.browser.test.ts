@@ -1,11 +1,11 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { describeInBrowser, eventually } from "./fixture.ts";
+import { describeInBrowserBeforeRelease, eventually } from "./fixture.ts";
 import { openPlayground } from "./playground-page.ts";
 import { slowReply } from "./replies.ts";
 import { WidgetPage } from "./widget-page.ts";
 
-describeInBrowser("playground", (fixture) => {
+describeInBrowserBeforeRelease("playground", (fixture) => {
   const open = () => openPlayground(fixture);
 
   describe("a reply", () => {

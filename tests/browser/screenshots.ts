@@ -21,7 +21,7 @@ const SCALES = [
 const MIN_SHOWN_DIFFERENCE = 0.1;
 
 /** Compares two PNG images. Returns an empty list if they look the same. */
-export function describeDifferences(expected: Buffer, actual: Buffer): string[] {
+function describeDifferences(expected: Buffer, actual: Buffer): string[] {
   const [expectedImage, actualImage] = [PNG.sync.read(expected), PNG.sync.read(actual)];
   if (expectedImage.width !== actualImage.width || expectedImage.height !== actualImage.height) {
     return [

@@ -131,23 +131,23 @@ describeInBrowser("the widget on pages with", (fixture) => {
   });
 
   it.each([
-    ["a filter", "body { filter: grayscale(1) }"],
-    ["a transform", "body { transform: translateX(30px) }"],
-    ["a perspective", "body { perspective: 100px }"],
-    ["will-change", "body { will-change: transform }"],
-    ["a backdrop filter", "body { backdrop-filter: blur(1px) }"],
-    ["containment", "body { contain: strict; height: 50px }"],
+    [
+      "a body with a filter, a transform, a perspective, a backdrop filter and containment",
+      "body { filter: grayscale(1); transform: translateX(30px); perspective: 100px; will-change: transform; backdrop-filter: blur(1px); contain: strict; height: 50px }",
+    ],
     ["a transformed html element", "html { transform: translate(10px, 10px); height: 3000px }"],
     ["a filtered html element", "html { filter: sepia(1); contain: paint; overflow: hidden; height: 100px }"],
     ["hidden overflow", "html, body { overflow: hidden; height: 100% }"],
-    ["a hidden body", "body { display: none }"],
-    ["hidden children", "html > *:not(body):not(head), body > * { display: none !important; opacity: 0 !important }"],
-    ["a dark backdrop", "::backdrop { display: block !important; background: red !important; inset: 0 !important }"],
     [
-      "popovers",
-      "[popover] { inset: 0; margin: auto; width: 300px; height: 300px; background: red } :popover-open { border: 9px solid }",
+      "a hidden body with hidden children",
+      "body { display: none } html > *:not(body):not(head), body > * { display: none !important; opacity: 0 !important }",
     ],
-    ["a high z-index", "main { position: fixed; inset: 0; z-index: 2147483647; background: #fff }"],
+    [
+      "a dark backdrop, popovers and a high z-index",
+      `::backdrop { display: block !important; background: red !important; inset: 0 !important }
+       [popover] { inset: 0; margin: auto; width: 300px; height: 300px; background: red } :popover-open { border: 9px solid }
+       main { position: fixed; inset: 0; z-index: 2147483647; background: #fff }`,
+    ],
     ["a scrolled page", "body { height: 5000px; scroll-padding: 40px } html { scroll-snap-type: y mandatory }"],
   ])("%s: the launcher is in the window's corner and opens the panel", async (_, css) => {
     const widget = await fixture.visit({ head: `<style>${css}</style>` });

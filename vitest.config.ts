@@ -66,7 +66,6 @@ const slowestFiles = [
   "tests/browser/console-screens.extended.browser.test.ts",
   "tests/migrations/administrator.extended.test.ts",
   "tests/browser/console-roles.extended.browser.test.ts",
-  "tests/browser/console-failures.extended.browser.test.ts",
   "tests/usage-accounting/late-done.extended.test.ts",
   "tests/ops-ports/ops-ports.extended.test.ts",
 ].map((file) => fileURLToPath(new URL(file, import.meta.url)));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import {
   createDatabase,
+  isFullRun,
   type RunningProcess,
   startTestPostgres,
   type TestDatabase,
@@ -148,94 +149,122 @@ describe("the README's commands", () => {
   }, 180_000);
 });
 
-it("docs/knowledge.md's commands add files and a page, list them and remove one", async () => {
-  const output = await runPage("knowledge.md");
-  for (const text of [
-    "README.md",
-    "docs/api.md",
-    `localhost:${instance.shopPort}/delivery`,
-    "english",
-    "Removed docs/api.md.",
-    "The model would look for the answer in the passages that are used.",
-  ])
-    expect(output).toContain(text);
-}, 180_000);
+it.runIf(isFullRun)(
+  "docs/knowledge.md's commands add files and a page, list them and remove one",
+  async () => {
+    const output = await runPage("knowledge.md");
+    for (const text of [
+      "README.md",
+      "docs/api.md",
+      `localhost:${instance.shopPort}/delivery`,
+      "english",
+      "Removed docs/api.md.",
+      "The model would look for the answer in the passages that are used.",
+    ])
+      expect(output).toContain(text);
+  },
+  180_000,
+);
 
-it("docs/faq.md's commands create a bot, change its looks and add a document", async () => {
-  const output = await runPage("faq.md");
-  expect(output).toMatch(/slug +guide\n/);
-  expect(output).toMatch(/colour +#0F766E\n/);
-  expect(output).toMatch(/README\.md/);
-}, 180_000);
+it.runIf(isFullRun)(
+  "docs/faq.md's commands create a bot, change its looks and add a document",
+  async () => {
+    const output = await runPage("faq.md");
+    expect(output).toMatch(/slug +guide\n/);
+    expect(output).toMatch(/colour +#0F766E\n/);
+    expect(output).toMatch(/README\.md/);
+  },
+  180_000,
+);
 
-it("docs/tools.md's commands give a bot tools, list them and remove them", async () => {
-  const output = await runPage("tools.md");
-  for (const text of [
-    "shop_page",
-    `localhost:${instance.shopPort}/{page}`,
-    "OFFERED",
-    "Removed shop_page.",
-    "MCP",
-    "Removed docs.",
-  ])
-    expect(output).toContain(text);
-}, 180_000);
+it.runIf(isFullRun)(
+  "docs/tools.md's commands give a bot tools, list them and remove them",
+  async () => {
+    const output = await runPage("tools.md");
+    for (const text of [
+      "shop_page",
+      `localhost:${instance.shopPort}/{page}`,
+      "OFFERED",
+      "Removed shop_page.",
+      "MCP",
+      "Removed docs.",
+    ])
+      expect(output).toContain(text);
+  },
+  180_000,
+);
 
-it("docs/moderation.md's commands add patterns for messages and replies, and list them", async () => {
-  const output = await runPage("moderation.md");
-  for (const text of ["payment", "message", "confidential", "reply", "project (alpha|omega)"])
-    expect(output).toContain(text);
-}, 180_000);
+it.runIf(isFullRun)(
+  "docs/moderation.md's commands add patterns for messages and replies, and list them",
+  async () => {
+    const output = await runPage("moderation.md");
+    for (const text of ["payment", "message", "confidential", "reply", "project (alpha|omega)"])
+      expect(output).toContain(text);
+  },
+  180_000,
+);
 
-it("docs/providers.md's commands list the providers, check them and list the calls", async () => {
-  const [key = "", chat = ""] = readmeBlocks("The four endpoints");
-  await run(key + chat);
-  const output = await runPage("providers.md");
-  for (const text of ["builtin:extractive", "ok", "OUTCOME", "complete"]) expect(output).toContain(text);
-}, 180_000);
+it.runIf(isFullRun)(
+  "docs/providers.md's commands list the providers, check them and list the calls",
+  async () => {
+    const [key = "", chat = ""] = readmeBlocks("The four endpoints");
+    await run(key + chat);
+    const output = await runPage("providers.md");
+    for (const text of ["builtin:extractive", "ok", "OUTCOME", "complete"]) expect(output).toContain(text);
+  },
+  180_000,
+);
 
-it("docs/retries.md's commands send a message with an idempotency key, continue its reply and stop it", async () => {
-  const output = await runPage("retries.md");
-  const id = /^id: (\d+)-0$/m.exec(output)?.[1];
-  expect(output.match(new RegExp(`^id: ${id}-\\d+\nevent: done$`, "gm"))).toHaveLength(2);
-  expect(output).toMatch(/\{"status":"done"\}$/);
-}, 60_000);
+it.runIf(isFullRun)(
+  "docs/retries.md's commands send a message with an idempotency key, continue its reply and stop it",
+  async () => {
+    const output = await runPage("retries.md");
+    const id = /^id: (\d+)-0$/m.exec(output)?.[1];
+    expect(output.match(new RegExp(`^id: ${id}-\\d+\nevent: done$`, "gm"))).toHaveLength(2);
+    expect(output).toMatch(/\{"status":"done"\}$/);
+  },
+  60_000,
+);
 
-it("docs/retries.md's function returns the complete reply without repeated text when its connections are cut", async () => {
-  const page = await readFile(join(root, "docs/retries.md"), "utf8");
-  const [, code = ""] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
-  const [key = ""] = readmeBlocks("The four endpoints");
-  const publicKey = (await run(`${key}echo $KEY`)).trim();
-  const body = { public_key: publicKey, session_id: crypto.randomUUID(), message: "Is the public key secret?" };
-  // Cuts the first four connections, each 70 bytes later than the previous one.
-  let cuts = 0;
-  const cutFetch = async (url: string, init: RequestInit) => {
-    const headers = new Headers(init.headers);
-    headers.set("origin", `http://localhost:${instance.shopPort}`);
-    const response = await fetch(url, { ...init, headers });
-    if (cuts === 4) return response;
-    let bytesUntilCut = 100 + 70 * cuts++;
-    const cutStream = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        controller.enqueue(chunk.subarray(0, bytesUntilCut));
-        bytesUntilCut -= chunk.length;
-        if (bytesUntilCut <= 0) controller.error(new Error("cut"));
-      },
+it.runIf(isFullRun)(
+  "docs/retries.md's function returns the complete reply without repeated text when its connections are cut",
+  async () => {
+    const page = await readFile(join(root, "docs/retries.md"), "utf8");
+    const [, code = ""] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
+    const [key = ""] = readmeBlocks("The four endpoints");
+    const publicKey = (await run(`${key}echo $KEY`)).trim();
+    const body = { public_key: publicKey, session_id: crypto.randomUUID(), message: "Is the public key secret?" };
+    // Cuts the first four connections, each 70 bytes later than the previous one.
+    let cuts = 0;
+    const cutFetch = async (url: string, init: RequestInit) => {
+      const headers = new Headers(init.headers);
+      headers.set("origin", `http://localhost:${instance.shopPort}`);
+      const response = await fetch(url, { ...init, headers });
+      if (cuts === 4) return response;
+      let bytesUntilCut = 100 + 70 * cuts++;
+      const cutStream = new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          controller.enqueue(chunk.subarray(0, bytesUntilCut));
+          bytesUntilCut -= chunk.length;
+          if (bytesUntilCut <= 0) controller.error(new Error("cut"));
+        },
+      });
+      return new Response(response.body?.pipeThrough(cutStream), response);
+    };
+    const define = new Function("fetch", `${code}; return readReply;`);
+    const readReply = define(cutFetch) as (...args: unknown[]) => Promise<{ text: string; finish_reason: string }>;
+    const url = `http://localhost:${instance.port}/api/chat/`;
+    const [messageKey, otherKey] = [crypto.randomUUID(), crypto.randomUUID()];
+    const reply = await readReply(url, body, messageKey);
+    expect(cuts).toBe(4);
+    expect(reply.finish_reason).toBe("stop");
+    expect(await readReply(url, body, messageKey)).toMatchObject({ text: reply.text });
+    expect(await readReply(url, { ...body, session_id: crypto.randomUUID() }, otherKey)).toMatchObject({
+      text: reply.text,
     });
-    return new Response(response.body?.pipeThrough(cutStream), response);
-  };
-  const define = new Function("fetch", `${code}; return readReply;`);
-  const readReply = define(cutFetch) as (...args: unknown[]) => Promise<{ text: string; finish_reason: string }>;
-  const url = `http://localhost:${instance.port}/api/chat/`;
-  const [messageKey, otherKey] = [crypto.randomUUID(), crypto.randomUUID()];
-  const reply = await readReply(url, body, messageKey);
-  expect(cuts).toBe(4);
-  expect(reply.finish_reason).toBe("stop");
-  expect(await readReply(url, body, messageKey)).toMatchObject({ text: reply.text });
-  expect(await readReply(url, { ...body, session_id: crypto.randomUUID() }, otherKey)).toMatchObject({
-    text: reply.text,
-  });
-}, 60_000);
+  },
+  60_000,
+);
 
 it("Parley started with DATABASE_URL uses that database, starts no embedded one, and does not stop the database's server", async () => {
   expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type DebianPostgres, describeWith, startDebianPostgres } from "@parley/test-support";
+import { type DebianPostgres, describeWith, isFullRun, startDebianPostgres } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "./system/chat.ts";
 import { cliEnv, runCliInChildProcess } from "./system/cli.ts";
@@ -93,32 +93,36 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     expect(await runCliInChildProcess(["usage-audit", "--check"], cliEnv(system))).toMatchObject({ code: 0 });
   }
 
-  test("restore a dump without superuser rights: over newer data, and into a new database after the database and its roles are lost", async () => {
-    await expectReplyAndBalancedUsage(1);
-    const before = await dumpSchema();
-    await run(await findBlock("backup.md", "sh", "pg_dump"));
-    const restore = await findBlock("backup.md", "sh", "pg_restore");
+  test.runIf(isFullRun)(
+    "restore a dump without superuser rights: over newer data, and into a new database after the database and its roles are lost",
+    async () => {
+      await expectReplyAndBalancedUsage(1);
+      const before = await dumpSchema();
+      await run(await findBlock("backup.md", "sh", "pg_dump"));
+      const restore = await findBlock("backup.md", "sh", "pg_restore");
 
-    // The restore must remove the second turn, and a table that a newer version of Parley might have added.
-    await expectReplyAndBalancedUsage(2);
-    await run("psql --command='CREATE TABLE quota.next_things (workspace_id text REFERENCES quota.workspaces)'");
-    await runWhileStopped(async () => {
-      await run(restore);
-      await migrate();
-    });
-    expect(await dumpSchema()).toBe(before);
-    await expectReplyAndBalancedUsage(2);
+      // The restore must remove the second turn, and a table that a newer version of Parley might have added.
+      await expectReplyAndBalancedUsage(2);
+      await run("psql --command='CREATE TABLE quota.next_things (workspace_id text REFERENCES quota.workspaces)'");
+      await runWhileStopped(async () => {
+        await run(restore);
+        await migrate();
+      });
+      expect(await dumpSchema()).toBe(before);
+      await expectReplyAndBalancedUsage(2);
 
-    await runWhileStopped(async () => {
-      await queryFirstRow({ url: postgres.url }, "DROP DATABASE parley WITH (FORCE)");
-      await queryFirstRow({ url: postgres.url }, `DROP ROLE parley_conversation, parley_quota, parley_llm, ${ADMIN}`);
-      await createDatabaseAndAdmin();
-      await run(restore);
-      await migrate();
-    });
-    expect(await dumpSchema()).toBe(before);
-    await expectReplyAndBalancedUsage(2);
-  }, 180_000);
+      await runWhileStopped(async () => {
+        await queryFirstRow({ url: postgres.url }, "DROP DATABASE parley WITH (FORCE)");
+        await queryFirstRow({ url: postgres.url }, `DROP ROLE parley_conversation, parley_quota, parley_llm, ${ADMIN}`);
+        await createDatabaseAndAdmin();
+        await run(restore);
+        await migrate();
+      });
+      expect(await dumpSchema()).toBe(before);
+      await expectReplyAndBalancedUsage(2);
+    },
+    180_000,
+  );
 });
 
 /** Returns the code block that contains `text` in a page of docs/install. Throws unless exactly one block does. */

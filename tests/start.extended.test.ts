@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type RunningProcess, startFakeProvider } from "@parley/test-support";
+import { isFullRun, type RunningProcess, startFakeProvider } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { signIn } from "./console/owner.ts";
 import { readChat } from "./system/chat.ts";
@@ -217,7 +217,7 @@ describe("a start after a clean stop", () => {
     expect(await portsInUse(instance)).toEqual([]);
   });
 
-  it("keeps the public key, and exits immediately on a second stop signal", async () => {
+  it.runIf(isFullRun)("keeps the public key, and exits immediately on a second stop signal", async () => {
     const provider = await startFakeProvider([{ everyMs: 1_000 }]);
     onTestFinished(() => provider.close());
     parley = await startInstanceAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
@@ -287,7 +287,7 @@ describe("a start that fails", () => {
     await expect(access(join(empty.dataDir, "secrets.json"))).rejects.toThrow();
   });
 
-  it("stops the other services when one cannot start", async () => {
+  it.runIf(isFullRun)("stops the other services when one cannot start", async () => {
     const config = join(empty.dataDir, "llm.yaml");
     await writeFile(config, "providers: [");
     const failed = await startInstance(instance, { LLM_CONFIG: config });

@@ -2,7 +2,8 @@ import { queryRows } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "./system/chat.ts";
 import { cliEnv, runCliJson } from "./system/cli.ts";
-import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
+import { joinSharedSystem, type SharedSystem } from "./system/shared-system.ts";
+import { createTenant, type Tenant } from "./system/system.ts";
 
 const BAKERY = `# Opening hours
 
@@ -42,10 +43,11 @@ const NOT_FOUND = [
 ];
 const RATED_DOWN = ["Is the parking free?", "When does the bakery close?", "Do you deliver within ten kilometres?"];
 
-let system: System;
+let system: SharedSystem;
 let tenant: Tenant;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await joinSharedSystem();
+  await system.startEdge();
   tenant = await createTenant(system.admin, { model: "builtin:extractive" });
   const { workspaceId, botSlug } = tenant;
   await system.admin.knowledge.addSource({

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removeLocalPostgres, startLocalPostgres } from "@parley/local-postgres";
 import { migrate } from "@parley/service-kit/migrations";
-import { describeWith, freePort, startDebianPostgres } from "@parley/test-support";
+import { describeWith, freePort, isFullRun, startDebianPostgres } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { migrateAsProcess, root, type ServiceWithDatabase } from "../system/processes.ts";
@@ -48,7 +48,8 @@ async function startDebianServer(): Promise<Server> {
 }
 
 describe("migrate.ts on PostgreSQL from npm", () => defineTests(startNpmPostgres));
-describeWith("debian-postgres", "migrate.ts on Debian's PostgreSQL", () => defineTests(startDebianServer));
+if (isFullRun)
+  describeWith("debian-postgres", "migrate.ts on Debian's PostgreSQL", () => defineTests(startDebianServer));
 
 function defineTests(start: () => Promise<Server>): void {
   const password = `${randomBytes(8).toString("hex")} of 'the\\tests'`;

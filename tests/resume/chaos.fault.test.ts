@@ -1,7 +1,8 @@
+import { quickOrFull } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { runKeyedChaos } from "../system/faults/keyed-chaos.ts";
 
-const SECONDS = 20;
+const SECONDS = quickOrFull(10, 60);
 const MIN_FAULTS = 4;
 
 test(`no reply with an idempotency key is lost, is duplicated or hangs during ${SECONDS} s of disconnects, stop requests, erasures, kill -9 and database restarts`, async () => {

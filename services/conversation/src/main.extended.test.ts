@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { TurnOutcome } from "@parley/rpc/conversation";
 import { SettleOutcome } from "@parley/rpc/quota";
-import { createDatabase, nodeFlags, startProcess } from "@parley/test-support";
+import { createDatabase, isFullRun, nodeFlags, startProcess } from "@parley/test-support";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { countLockWaits, createTestDatabase, ROLE_PASSWORD, type TestDatabase } from "./testing/database.ts";
 import { startTestQuota, type TestQuota } from "./testing/quota.ts";
@@ -26,27 +26,30 @@ const startService = (env: Record<string, string> = {}) => startServiceProcess(d
 const options = { timeoutMs: 20_000 };
 const readOutboxDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox")).rowCount;
 
-test("migrate.ts prints a line per migration, one line if the schema is up to date, and one line if it cannot migrate", async () => {
-  const fresh = await createDatabase();
-  const run = async (url: string) => {
-    const migration = await startProcess({
-      name: "migrate",
-      command: process.execPath,
-      args: script("migrate.ts"),
-      env: { DATABASE_URL: url, DATABASE_PASSWORD: ROLE_PASSWORD, DATABASE_ROLES_SHARED: "on" },
-    });
-    const { code } = await migration.exited;
-    return { code, stdout: migration.stdout(), stderr: migration.stderr() };
-  };
-  const first = await run(fresh.url);
-  expect(first).toMatchObject({ code: 0, stderr: "" });
-  expect(first.stdout).toContain("conversation: applied 0001_baseline\n");
-  expect(await run(fresh.url)).toEqual({ code: 0, stdout: "conversation: up to date\n", stderr: "" });
-  const unreachable = await run("postgres://nobody@127.0.0.1:1/none");
-  expect(unreachable.code).toBe(78);
-  expect(unreachable.stderr).toMatch(/^conversation: cannot migrate: .+\n$/);
-  await fresh.drop();
-});
+test.runIf(isFullRun)(
+  "migrate.ts prints a line per migration, one line if the schema is up to date, and one line if it cannot migrate",
+  async () => {
+    const fresh = await createDatabase();
+    const run = async (url: string) => {
+      const migration = await startProcess({
+        name: "migrate",
+        command: process.execPath,
+        args: script("migrate.ts"),
+        env: { DATABASE_URL: url, DATABASE_PASSWORD: ROLE_PASSWORD, DATABASE_ROLES_SHARED: "on" },
+      });
+      const { code } = await migration.exited;
+      return { code, stdout: migration.stdout(), stderr: migration.stderr() };
+    };
+    const first = await run(fresh.url);
+    expect(first).toMatchObject({ code: 0, stderr: "" });
+    expect(first.stdout).toContain("conversation: applied 0001_baseline\n");
+    expect(await run(fresh.url)).toEqual({ code: 0, stdout: "conversation: up to date\n", stderr: "" });
+    const unreachable = await run("postgres://nobody@127.0.0.1:1/none");
+    expect(unreachable.code).toBe(78);
+    expect(unreachable.stderr).toMatch(/^conversation: cannot migrate: .+\n$/);
+    await fresh.drop();
+  },
+);
 
 test("the service serves calls, exits with code 0 on SIGTERM, and settles its closed turns before it exits", async () => {
   const service = await startService();
@@ -93,10 +96,8 @@ test("the service serves calls while its background tasks wait for a lock", asyn
   // Of the main pool's eight connections, periodic tasks use four, and the settler uses one.
   await expect.poll(() => countLockWaits(db.admin)).toBeGreaterThanOrEqual(5);
   const turn = newOpenRequest(await createBot(db.database));
-  const startedAt = performance.now();
   await service.conversation.openTurn(turn, options);
   await service.conversation.closeTurn({ ...turn, outcome: TurnOutcome.ERROR }, options);
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
   expect(await countLockWaits(db.admin)).toBe(5);
   await locker.query("ROLLBACK");
   locker.release();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startTcpProxy, type TcpProxy } from "@parley/test-support";
+import { quickOrFull, startTcpProxy, type TcpProxy } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mapConcurrently } from "../../system/map-concurrently.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
@@ -9,6 +9,7 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 import { expectWellFormed, expectWholeTextOrPrefix } from "../stream-assertions.ts";
 
 const TEXT = Array.from({ length: 30 }, (_, index) => `t${index} `).join("");
+const STEP_BYTES = quickOrFull(280, 140);
 const NAMES = ["conversation", "quota", "llm"] as const;
 
 /** Puts a proxy between the edge and each service. The proxies cut, corrupt, reset and refuse connections. */
@@ -68,7 +69,7 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
     "a visitor gets a well-formed stream or a plain 503 when the connection to %s is cut or corrupted after 0 to 1,260 bytes",
     async (name) => {
       for (const fault of ["cutAfterBytes", "corruptAfterBytes"] as const) {
-        for (let bytes = 0; bytes < 1_400; bytes += 140) {
+        for (let bytes = 0; bytes < 1_400; bytes += STEP_BYTES) {
           proxies[name][fault](bytes);
           const results = await mapConcurrently(3, 3, visitEdge);
           await proxies[name].resume();

@@ -6,8 +6,8 @@ import { queryFirstRow } from "../system/database.ts";
 import { SERVICES_WITH_DATABASE } from "../system/processes.ts";
 import { joinSharedSystem, type SharedSystem } from "../system/shared-system.ts";
 import { serviceDatabaseUrl } from "../system/system.ts";
-import { isAdminMethod, METHODS, nameOf, portsOf } from "./methods.ts";
-import { type Call, connectAdminPlane, connectDataPlane } from "./raw-calls.ts";
+import { METHODS, nameOf } from "./methods.ts";
+import { withCall } from "./raw-calls.ts";
 import { type Identifiers, RPC_CASES, type TenantData } from "./rpc-cases.ts";
 import { createTenantData, readWorkspaceRows, waitUntilRepliesRecorded } from "./tenant-data.ts";
 
@@ -54,18 +54,6 @@ function maskIdentifiers(response: string, { messageId: _, patternId: __, caseId
   return Object.entries(ids).reduce((text, [field, id]) => text.replaceAll(id, field), response);
 }
 
-/** Connects to the method's service, runs `use` with a function that calls the service, and closes the connection. */
-async function withCall<T>(method: DescMethod, use: (call: Call) => Promise<T>): Promise<T> {
-  const { port, opsPort } = portsOf(system, method.parent);
-  if (isAdminMethod(method)) return use(connectAdminPlane(opsPort));
-  const connection = connectDataPlane(method.parent, port);
-  try {
-    return await use(connection.call);
-  } finally {
-    connection.close();
-  }
-}
-
 test("RPC_CASES has a case for every RPC of conversation, llm-proxy and quota", () => {
   expect(new Set(METHODS.map(nameOf))).toEqual(new Set(Object.keys(RPC_CASES)));
 });
@@ -84,7 +72,7 @@ describe("a call with another tenant's identifier gets the same response as with
     const unknownIds = unknownIdentifiers(other);
     const sender = creates ? await createTenantData(system) : caller;
     const responsesTo = (ids: Identifiers) =>
-      withCall(method, async (call) => {
+      withCall(system, method, async (call) => {
         const texts: string[] = [];
         for (const fields of requests(sender, ids))
           texts.push(maskIdentifiers(await call(method, fields, volatile), ids));
@@ -101,7 +89,7 @@ describe("a call for one workspace returns no data of another, and calls for unk
   const cases = Object.entries(RPC_CASES).flatMap(([name, each]) => ("workspace" in each ? [{ name, ...each }] : []));
   test.each(cases)("$name", async ({ name, workspace }) => {
     const method = methodOf(name);
-    const responseFor = (id: string) => withCall(method, async (call) => call(method, workspace(id), []));
+    const responseFor = (id: string) => withCall(system, method, async (call) => call(method, workspace(id), []));
     const own = await responseFor(caller.workspaceId);
     for (const secret of [other.workspaceId, other.sessionId, other.turnId, other.botSlug, other.sourceName])
       expect(own).not.toContain(secret);

@@ -8,6 +8,8 @@ import {
 } from "@bufbuild/protobuf";
 import { createClient, GrpcTransport, openChannel, RpcError } from "@parley/rpc";
 import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../system/processes.ts";
+import type { SharedSystem } from "../system/shared-system.ts";
+import { isAdminMethod, portsOf } from "./methods.ts";
 
 export type Fields = Record<string, unknown>;
 
@@ -81,4 +83,20 @@ export function connectAdminPlane(opsPort: number, authorization = `Bearer ${ADM
 
 function omitFields(json: string, volatile: readonly string[]): string {
   return JSON.stringify(JSON.parse(json), (key, value) => (volatile.includes(key) ? undefined : value));
+}
+
+/** Connects to the method's service, runs `use` with a function that calls the service, and closes the connection. */
+export async function withCall<T>(
+  system: SharedSystem,
+  method: DescMethod,
+  use: (call: Call) => Promise<T>,
+): Promise<T> {
+  const { port, opsPort } = portsOf(system, method.parent);
+  if (isAdminMethod(method)) return use(connectAdminPlane(opsPort));
+  const connection = connectDataPlane(method.parent, port);
+  try {
+    return await use(connection.call);
+  } finally {
+    connection.close();
+  }
 }

@@ -22,15 +22,15 @@ export type Balance = {
   unbalanced: number;
 };
 
-const BALANCE = `
+const balanceSql = (condition: string) => `
   WITH turns AS (
-    SELECT * FROM conversation.turns WHERE workspace_id = coalesce($1, workspace_id)
+    SELECT * FROM conversation.turns WHERE ${condition}
   ), usage AS (
-    SELECT * FROM quota.usage WHERE workspace_id = coalesce($1, workspace_id)
+    SELECT * FROM quota.usage WHERE ${condition}
   ), done AS (
     SELECT workspace_id, month, sum(turns) AS n FROM (
       SELECT workspace_id, month, 1 AS turns FROM turns WHERE status = 'done'
-      UNION ALL SELECT workspace_id, month, turns FROM conversation.turn_totals WHERE workspace_id = coalesce($1, workspace_id)
+      UNION ALL SELECT workspace_id, month, turns FROM conversation.turn_totals WHERE ${condition}
     ) part GROUP BY 1, 2
   ), ledger AS (
     SELECT workspace_id, month, sum(amount) AS n FROM (
@@ -38,7 +38,7 @@ const BALANCE = `
       UNION ALL SELECT workspace_id, month, turns FROM quota.ledger_totals
       UNION ALL SELECT workspace_id, month, amount FROM quota.adjustments
     ) entry
-    WHERE workspace_id = coalesce($1, workspace_id) GROUP BY 1, 2
+    WHERE ${condition} GROUP BY 1, 2
   ), counts AS (
     SELECT coalesce(d.n, 0) AS done, coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held, coalesce(l.n, 0) AS ledger
     FROM done d FULL JOIN usage u USING (workspace_id, month) FULL JOIN ledger l USING (workspace_id, month)
@@ -46,12 +46,14 @@ const BALANCE = `
   SELECT coalesce(sum(done), 0)::integer AS done, coalesce(sum(used), 0)::integer AS used,
          coalesce(sum(ledger), 0)::integer AS ledger, coalesce(sum(held), 0)::integer AS held,
          (SELECT count(*) FROM turns WHERE status = 'streaming')::integer AS streaming,
-         (SELECT count(*) FROM conversation.outbox WHERE workspace_id = coalesce($1, workspace_id))::integer AS outbox,
+         (SELECT count(*) FROM conversation.outbox WHERE ${condition})::integer AS outbox,
          (count(*) FILTER (WHERE done <> used OR used <> ledger OR held <> 0))::integer AS unbalanced
   FROM counts`;
 
 export async function readBalance(database: Database, workspaceId?: string): Promise<Balance> {
-  return queryFirstRow<Balance>(database, BALANCE, [workspaceId ?? null]);
+  return workspaceId === undefined
+    ? queryFirstRow<Balance>(database, balanceSql("true"))
+    : queryFirstRow<Balance>(database, balanceSql("workspace_id = $1"), [workspaceId]);
 }
 
 /**

@@ -5,6 +5,7 @@ import { createAdminClients } from "./admin.ts";
 import { providePostgres } from "./global-setup.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { connectSso, type Sso, type SsoClient } from "./servers/sso.ts";
+import { createShards, readTestShards } from "./shards.ts";
 import { createReplicas, type Replicas, type ServiceEnvironments, type System, startSystem } from "./system.ts";
 
 export type ServicePorts = Pick<ServiceProcess, "port" | "opsPort">;
@@ -37,7 +38,9 @@ declare module "vitest" {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await providePostgres(project);
   const { postgresUrl: serverUrl, migratedDatabase: template } = server;
-  const database = await createDatabase(undefined, { serverUrl, template });
+  const shards = readTestShards();
+  const database =
+    shards === 1 ? await createDatabase(undefined, { serverUrl, template }) : await createShards(shards, serverUrl);
   const system = await startSystem({ edges: 0, database });
   const portsOf = ({ port, opsPort }: ServiceProcess) => ({ port, opsPort });
   project.provide("sharedSystem", {

@@ -22,6 +22,7 @@ import {
   type ServiceWithDatabase,
 } from "./processes.ts";
 import { type Sso, startSso } from "./servers/sso.ts";
+import { createShards, isSharded, readTestShards, type TestShards } from "./shards.ts";
 
 export type SystemOptions = {
   /** Number of edge processes; 1 by default. */
@@ -32,6 +33,8 @@ export type SystemOptions = {
   script?: Script;
   /** Returns the content of the LLM_CONFIG file. By default OPENAI_BASE_URL makes llm-proxy use the fake provider. */
   llmConfig?: (providerUrl: string) => object;
+  /** The number of databases behind a router; by default PARLEY_TEST_SHARDS, or one database without a router. */
+  shards?: number;
   /** The PostgreSQL server to create the database on; by default the test run's server. */
   databaseServerUrl?: string;
   /** A migrated database; by default a new one. `stop` drops it. */
@@ -66,7 +69,10 @@ export type System = Replicas & {
   admin: AdminClients;
   sso: Sso;
   provider: FakeProvider;
+  /** With shards, the sharded database behind the router. */
   database: TestDatabase;
+  /** Undefined without a router. */
+  shards: TestShards | undefined;
 };
 
 const SCHEMAS = { conversation: "conversation", quota: "quota", "llm-proxy": "llm" } as const satisfies Record<
@@ -79,12 +85,14 @@ export const PROVIDER_KEY = "sk-key-of-the-tests";
 /** Starts an installation and waits until every service is ready. If a service does not start, stops the others and rejects. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   await using resources = new AsyncDisposableStack();
-  const database = options.database ?? (await createMigratedDatabase(options.databaseServerUrl));
+  const database = options.database ?? (await createDatabaseOf(options));
   resources.defer(() => database.drop());
+  const shards = isSharded(database) ? database : undefined;
   const sso = resources.adopt(await startSso(), (started) => started.stop());
   const provider = resources.adopt(await startFakeProvider(options.script), (started) => started.close());
   // The tests' PostgreSQL server commits asynchronously by default. Some tests kill the database, which must lose no commit, as in production.
-  await queryFirstRow(database, `ALTER DATABASE "${database.name}" SET synchronous_commit = on`);
+  for (const { name, url } of shards?.shards ?? [database])
+    await queryFirstRow({ url }, `ALTER DATABASE "${name}" SET synchronous_commit = on`);
   const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
   resources.defer(() => rm(directory, { recursive: true }));
   await options.prepareDatabase?.(database);
@@ -97,18 +105,18 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     JWT_OWNER_ROLES: "parley-owner",
     JWT_VIEWER_ROLES: "parley-viewer",
   };
-  const databaseUrlOf = (name: ServiceWithDatabase) => {
+  const databaseOf = (name: ServiceWithDatabase) => {
     const url = new URL(serviceDatabaseUrl(database.url, name));
     url.port = String(options.databasePorts?.[name] ?? url.port);
-    return url.href;
+    return { DATABASE_URL: url.href, ...(shards && { DATABASE_SHARDS: String(shards.shards.length) }) };
   };
   const quota = await createService("quota", {
-    DATABASE_URL: databaseUrlOf("quota"),
+    ...databaseOf("quota"),
     ...jwt,
     ...options.env?.quota,
   });
   const llm = await createService("llm-proxy", {
-    DATABASE_URL: databaseUrlOf("llm-proxy"),
+    ...databaseOf("llm-proxy"),
     OPENAI_API_KEY: PROVIDER_KEY,
     OPENAI_BASE_URL: provider.url,
     ...(options.llmConfig && { LLM_CONFIG: await writeConfig(directory, options.llmConfig(provider.url)) }),
@@ -116,7 +124,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     ...options.env?.["llm-proxy"],
   });
   const conversation = await createService("conversation", {
-    DATABASE_URL: databaseUrlOf("conversation"),
+    ...databaseOf("conversation"),
     QUOTA_TARGET: `127.0.0.1:${quota.port}`,
     LLM_TARGET: `127.0.0.1:${llm.port}`,
     ...jwt,
@@ -153,6 +161,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     sso,
     provider,
     database,
+    shards,
     stop: () => running.disposeAsync(),
   };
 }
@@ -186,6 +195,13 @@ export function createReplicas(env: ServiceEnvironments): Replicas {
       await Promise.all(replicas.map((replica) => replica.stop()));
     },
   };
+}
+
+/** Creates shards if they are wanted. A server or ports of the options exclude them, because the services then use no router. */
+async function createDatabaseOf(options: SystemOptions): Promise<TestDatabase> {
+  const { shards = readTestShards(), databaseServerUrl, databasePorts } = options;
+  const isOneDatabase = shards === 1 || databaseServerUrl !== undefined || databasePorts !== undefined;
+  return isOneDatabase ? createMigratedDatabase(databaseServerUrl) : createShards(shards, inject("postgresUrl"));
 }
 
 /** Copies the migrated template database of the test run's server, or migrates a new database on another server. */

@@ -437,17 +437,18 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const answer = await send("POST", ERASE, { visitor_id });
       expect(answer.status).toBe(202);
       expect(answer.body).toEqual({ conversations: 2, request_id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
-      const messagesOf = async (id: string) =>
+      const messagesOf = async (id: string, { workspaceId } = tenant) =>
         (
           await queryFirstRow<{ count: number }>(
             system.database,
-            "SELECT count(*)::integer FROM conversation.messages WHERE session_id = $1",
-            [id],
+            "SELECT count(*)::integer FROM conversation.messages WHERE workspace_id = $1 AND session_id = $2",
+            [workspaceId, id],
           )
         ).count;
       for (const { session_id } of [first, deleted])
         await expect.poll(() => messagesOf(session_id), { timeout: 10_000 }).toBe(0);
-      for (const { session_id } of [foreign, kept]) expect(await messagesOf(session_id)).toBe(2);
+      expect(await messagesOf(kept.session_id)).toBe(2);
+      expect(await messagesOf(foreign.session_id, other)).toBe(2);
       expect(await send("POST", ERASE, { visitor_id: "nobody" })).toMatchObject({ body: { conversations: 0 } });
     });
 

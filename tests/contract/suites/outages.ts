@@ -171,8 +171,10 @@ export function outagesSuite(shared: () => ContractSystem): void {
     const services = Object.keys(tables) as ServiceWithDatabase[];
 
     test("a service's database role has no access to the other services' schemas [H/10]", async () => {
+      // Behind a router, the sharded database would refuse these statements, because they have no key.
+      const { url } = system.shards?.shards[0] ?? system.database;
       for (const service of services) {
-        const client = new Client({ connectionString: serviceDatabaseUrl(system.database.url, service) });
+        const client = new Client({ connectionString: serviceDatabaseUrl(url, service) });
         await client.connect();
         for (const other of services) {
           const table = `${schemaOf(other)}.${tables[other]}`;

@@ -108,7 +108,7 @@ export function startWidget(options: Options): ParleyApi {
       panel?.identified();
     },
     reset() {
-      visitor.visitorId = visitor.metadata = undefined;
+      visitor.visitorId = visitor.visitorToken = visitor.metadata = undefined;
       // Without storage, only the panel has a session.
       tryStorage(() => localStorage.setItem(`parley:${publicKey}`, `${Date.now()}`));
       panel?.reset();

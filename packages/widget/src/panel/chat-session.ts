@@ -32,6 +32,9 @@ export type TurnState = "typing" | "ended" | "thinking" | "wait";
 /** How long the service may send no event before the visitor reads that the bot is thinking. */
 const THINKING_AFTER_MS = 3_000;
 
+/** Matches the codes for a session that the visitor cannot continue. */
+const SESSION_ENDED = /^(session_not_found|visitor_mismatch)$/;
+
 /** How many times a message is sent again after `rate_limited`. */
 const MAX_RESENDS = 3;
 
@@ -195,11 +198,11 @@ export class ChatSession {
       failure = new Failure("stopped");
     }
     const isCurrent = this.#store.read().session === session;
-    if (failure?.code === SESSION_NOT_FOUND && !question.failed && isCurrent) {
-      // The owner deleted the session, so the message starts a new session. `failed` shows the visitor why, and prevents a
-      // second new session.
+    if (failure && SESSION_ENDED.test(failure.code) && !question.failed && isCurrent) {
+      // The owner deleted the session, or it has another visitor, so the message starts a new session. `failed` shows the visitor why, and
+      // prevents a second new session.
       this.#store.startNew();
-      return this.#runTurn({ ...question, key: undefined, failed: failure.code }, resendsLeft);
+      return this.#runTurn({ ...question, key: undefined, failed: SESSION_NOT_FOUND }, resendsLeft);
     }
     // If the widget was removed from the page, the turn stays open: the next widget continues the reply.
     if (!this.#context.signal.aborted) {

@@ -126,3 +126,46 @@ describe("readMetadata", () => {
     expect(warn.mock.calls).toEqual([[expect.stringContaining("metadata")]]);
   });
 });
+
+describe("readVisitorToken", () => {
+  const { signal } = new AbortController();
+  it.each([
+    ["text", "a.b.c", "a.b.c"],
+    ["the text of a function", () => "a.b.c", "a.b.c"],
+    ["the text of an asynchronous function", async () => "a.b.c", "a.b.c"],
+    ["nothing for undefined", undefined, undefined],
+    ["nothing for null", null, undefined],
+    ["nothing for an empty text", "", undefined],
+    ["nothing for a function that returns nothing", async () => undefined, undefined],
+  ])("returns %s", async (_, visitorToken, token) => {
+    const { readVisitorToken, warn } = await load();
+    expect(await readVisitorToken({ visitorToken }, signal)).toBe(token);
+    expect(warn).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ["a number", 42],
+    ["an object", {}],
+    ["a function that throws", () => throwing.a],
+    ["a function that rejects", async () => throwing.a],
+    ["a function that returns an object", async () => ({ token: "a.b.c" })],
+  ])("drops %s with one warning that names the field", async (_, visitorToken) => {
+    const { readVisitorToken, warn } = await load();
+    for (let times = 0; times < 2; times++) expect(await readVisitorToken({ visitorToken }, signal)).toBeUndefined();
+    expect(warn.mock.calls).toEqual([[expect.stringContaining("visitorToken")]]);
+  });
+
+  it("waits 10 s for a function, or until the signal is aborted", async () => {
+    vi.useFakeTimers();
+    const { readVisitorToken } = await load();
+    const visitorToken = () => new Promise(() => undefined);
+    const waiting = readVisitorToken({ visitorToken }, signal);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await waiting).toBeUndefined();
+    const stop = new AbortController();
+    const stopped = readVisitorToken({ visitorToken }, stop.signal);
+    stop.abort();
+    expect(await stopped).toBeUndefined();
+    vi.useRealTimers();
+  });
+});

@@ -1,3 +1,4 @@
+import { pause } from "../shared/pause.ts";
 import type { Identity } from "../shared/types.ts";
 
 /** The API's rule for an id: 1 to 1,024 characters. PostgreSQL cannot store NUL and lone surrogates. */
@@ -5,6 +6,7 @@ const ID = /^[^\0\p{Cs}]{1,1024}$/u;
 const UNSTORABLE = /[\0\p{Cs}]/u;
 const MAX_METADATA_BYTES = 16 * 1024;
 const MAX_METADATA_LEVELS = 32;
+const TOKEN_TIMEOUT_MS = 10_000;
 
 const warnedFields = new Set<string>();
 
@@ -27,6 +29,25 @@ export function readVisitorId({ visitorId }: Identity): string | undefined {
   }
   const text = typeof visitorId === "number" && isExact(visitorId) ? String(visitorId) : visitorId;
   return typeof text === "string" && ID.test(text) ? text : drop("visitorId");
+}
+
+/**
+ * Returns the visitor's token. If the page has given a function, calls it and waits up to 10 s. Returns undefined if there is no token or, with a
+ * warning, if the function fails or the token is no text.
+ */
+export async function readVisitorToken({ visitorToken }: Identity, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const token: unknown =
+      typeof visitorToken === "function"
+        ? await Promise.race([visitorToken(), pause(TOKEN_TIMEOUT_MS, signal)])
+        : visitorToken;
+    if (token === undefined || token === null || typeof token === "string") {
+      return token || undefined;
+    }
+  } catch {
+    // The page's function has failed.
+  }
+  return drop("visitorToken");
 }
 
 /**

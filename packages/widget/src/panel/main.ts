@@ -13,7 +13,6 @@ import { readVisitorId } from "./identity.ts";
 import { keepEventsFromPage } from "./keep-events.ts";
 import { createMessageLog } from "./message-log.ts";
 import { createModality } from "./modality.ts";
-import { createRatings } from "./ratings.ts";
 import { createToolsLoader } from "./reply-tools.ts";
 import { SessionStore } from "./session-store.ts";
 import { PANEL_CSS } from "./styles.ts";
@@ -48,7 +47,12 @@ export async function mount(context: PanelContext): Promise<Panel> {
     const { resetAt: storedResetAt } = store.read();
     if ((visitor.since ?? 0) < storedResetAt) {
       // Another tab has forgotten the visitor since the page named them.
-      Object.assign(visitor, { visitorId: undefined, metadata: undefined, since: storedResetAt });
+      Object.assign(visitor, {
+        visitorId: undefined,
+        visitorToken: undefined,
+        metadata: undefined,
+        since: storedResetAt,
+      });
     }
     const id = readVisitorId(visitor);
     if (id !== undefined && !store.claim(id)) {
@@ -91,11 +95,8 @@ export async function mount(context: PanelContext): Promise<Panel> {
       words,
       lang,
       announce: status.announce,
-      rate: createRatings(context, store, {
-        show: () => chat.show(),
-        onFailed: () => status.announce(words.ratingFailed),
-      }),
-      onLoaded: () => chat.show(),
+      store,
+      show: () => chat.show(),
     }),
   });
   const composer = createComposer(words, { onSend: send, onStop: () => chat.stop(), announce: status.announce });

@@ -1,19 +1,15 @@
 import type { PanelContext } from "../shared/types.ts";
 import type { Tools, ToolsContext } from "../tools/main.ts";
+import { post } from "./post.ts";
 
-type LoaderContext = Omit<ToolsContext, "shadow" | "onCopied"> & {
-  /** Called when the code has loaded. */
-  onLoaded(): void;
-};
+type LoaderContext = Omit<ToolsContext, "shadow" | "post" | "emit">;
 
 /**
- * Returns a function that returns the code that complete replies need. Its first call loads the code, and it returns undefined until then. If
- * loading fails, a later call tries again.
+ * Returns a function that returns the code that complete replies need. Its first call loads the code, and then calls `show`; it returns undefined
+ * until then. If loading fails, a later call tries again.
  */
-export function createToolsLoader(
-  { root, load, emit }: PanelContext,
-  { onLoaded, ...context }: LoaderContext,
-): () => Tools | undefined {
+export function createToolsLoader(panel: PanelContext, context: LoaderContext): () => Tools | undefined {
+  const { root, load, emit } = panel;
   let tools: Tools | undefined;
   let isLoading = false;
   const start = async (loadModule: NonNullable<typeof load>) => {
@@ -23,9 +19,10 @@ export function createToolsLoader(
       tools = mountTools({
         ...context,
         shadow: root.getRootNode() as ShadowRoot,
-        onCopied: (text) => emit("copy", { text }),
+        post: (...request) => post(panel, ...request),
+        emit,
       });
-      onLoaded();
+      context.show();
     } catch (error) {
       console.warn("Parley:", error);
     }

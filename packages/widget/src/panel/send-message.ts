@@ -1,6 +1,7 @@
+import type { Failure } from "../shared/failure.ts";
 import { streamTurn } from "../shared/stream-turn.ts";
 import type { PanelContext } from "../shared/types.ts";
-import { readMetadata, readVisitorId } from "./identity.ts";
+import { readMetadata, readVisitorId, readVisitorToken } from "./identity.ts";
 
 /** A reply, as far as it has arrived. */
 export interface Reply {
@@ -40,32 +41,41 @@ export async function sendMessage(
   let reply: Reply = { text: "" };
   let code = "";
   let requestId = "";
-  await streamTurn({
-    url: `${base}api/chat/`,
-    body: {
-      public_key: publicKey,
-      session_id: session,
-      message,
-      visitor_id: readVisitorId(visitor),
-      visitor_metadata: readMetadata(visitor),
-    },
-    key,
-    signal,
-    onEvent(name, data, id) {
-      requestId = id;
-      if (name === "meta") {
-        reply = { text: "", messageId: data.message_id as number };
-      } else if (name === "token") {
-        reply = { ...reply, text: reply.text + (data.text as string) };
-      } else if (name === "blocked") {
-        reply = { text: data.fallback as string };
-      } else if (name === "error") {
-        code = data.code as string;
-      } else if (data.finish_reason === "cancelled") {
-        code = "stopped";
-      }
-      onReply(reply);
-    },
+  const send = async () =>
+    streamTurn({
+      url: `${base}api/chat/`,
+      body: {
+        public_key: publicKey,
+        session_id: session,
+        message,
+        visitor_id: readVisitorId(visitor),
+        visitor_metadata: readMetadata(visitor),
+        visitor_token: await readVisitorToken(visitor, signal),
+      },
+      key,
+      signal,
+      onEvent(name, data, id) {
+        requestId = id;
+        if (name === "meta") {
+          reply = { text: "", messageId: data.message_id as number };
+        } else if (name === "token") {
+          reply = { ...reply, text: reply.text + (data.text as string) };
+        } else if (name === "blocked") {
+          reply = { text: data.fallback as string };
+        } else if (name === "error") {
+          code = data.code as string;
+        } else if (data.finish_reason === "cancelled") {
+          code = "stopped";
+        }
+        onReply(reply);
+      },
+    });
+  await send().catch((error: Failure) => {
+    if (error.code !== "invalid_visitor_token") {
+      throw error;
+    }
+    // The token may have expired. Asks the page for another one, once.
+    return send();
   });
   code ||= reply.text.trim() ? "" : "empty";
   return code ? { code, requestId } : undefined;

@@ -22,6 +22,8 @@ const CODES = [
   ["invalid_session_id", "refused", false],
   ["invalid_api_key", "closed", false],
   ["origin_not_allowed", "closed", false],
+  ["visitor_token_required", "closed", false],
+  ["invalid_visitor_token", "failed", true],
   ["method_not_allowed", "refused", false],
   ["rate_limited", "busy", true],
   ["unavailable", "busy", true],

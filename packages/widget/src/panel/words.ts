@@ -16,7 +16,7 @@ const CODES_BY_KEY: Readonly<Partial<Record<keyof Words, string>>> = {
   refused: "invalid_json invalid_message invalid_session_id method_not_allowed",
   long: "message_too_long payload_too_large",
   closed:
-    "invalid_api_key origin_not_allowed provider_auth bot_not_found forbidden no_workspace not_authenticated authentication_required",
+    "invalid_api_key origin_not_allowed visitor_token_required provider_auth bot_not_found forbidden no_workspace not_authenticated authentication_required",
   quota: "quota_exceeded",
   ended: "session_not_found",
 };

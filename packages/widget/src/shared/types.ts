@@ -34,6 +34,8 @@ export interface BotTexts {
 export interface Visitor {
   /** Becomes text. */
   readonly visitorId?: string | number | null | undefined;
+  /** A token that the site's backend has signed, or a function that returns one. */
+  readonly visitorToken?: string | (() => string | Promise<string>) | null | undefined;
   /** A string is parsed as JSON. */
   readonly metadata?: Readonly<Record<string, unknown>> | string | null | undefined;
 }
@@ -41,6 +43,7 @@ export interface Visitor {
 /** The visitor whom each message names, with the values as the page gave them. The launcher and the panel change it. */
 export interface Identity {
   visitorId?: unknown;
+  visitorToken?: unknown;
   metadata?: unknown;
   /** When the page set the id, in milliseconds since 1970. A later reset in another tab removes the id. */
   since?: number;

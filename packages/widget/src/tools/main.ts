@@ -2,9 +2,9 @@
 // reply.
 
 import type { Entry } from "../panel/session-store.ts";
-import type { Words } from "../panel/words.ts";
 import { addStyles, createElement, createIcon } from "../shared/dom.ts";
 import { copyText } from "./copy-text.ts";
+import { createRatings, type Rate, type RatingContext } from "./ratings.ts";
 import { createTimes, type Times } from "./times.ts";
 import css from "./tools.css";
 
@@ -28,26 +28,20 @@ export interface ReplyTools {
   update(entry: Entry, isReplying: boolean): void;
 }
 
-export interface ToolsContext {
-  readonly words: Words;
+export interface ToolsContext extends RatingContext {
   /** The language of the words. */
   readonly lang: string;
   /** The shadow root, for the style sheet. */
   readonly shadow: ShadowRoot;
-  /** Announces a text to screen readers. */
-  announce(text: string): void;
-  /** Stores a rating; `""` removes it. Resolves to whether the service accepted it. */
-  rate(entry: Entry, rating: "up" | "down" | "", reason?: string): Promise<boolean>;
-  /** Called when the visitor has copied a reply. */
-  onCopied(text: string): void;
 }
 
 export function mountTools(context: ToolsContext): Tools {
   addStyles(context.shadow, css);
-  return { ...createTimes(context.lang), createReplyTools: () => createReplyTools(context) };
+  const rate = createRatings(context);
+  return { ...createTimes(context.lang), createReplyTools: () => createReplyTools(context, rate) };
 }
 
-function createReplyTools({ words, announce, rate, onCopied }: ToolsContext): ReplyTools {
+function createReplyTools({ words, announce, emit }: ToolsContext, rate: Rate): ReplyTools {
   let entry: Entry;
   /** Whether the visitor has just rated the reply as bad, on this page. */
   let asksReason = false;
@@ -64,7 +58,7 @@ function createReplyTools({ words, announce, rate, onCopied }: ToolsContext): Re
     const isCopied = await copyText(text, element);
     copy.focus();
     if (isCopied) {
-      onCopied(text);
+      emit("copy", { text });
       announce(words.copied);
       copy.dataset.done = copy.title = words.copied;
       setTimeout(() => {

@@ -1,10 +1,16 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { createClient, GrpcTransport, openChannel } from "@parley/rpc";
 import {
+  AdjustUsageRequestSchema,
   CloseMonthRequestSchema,
+  CorrectUnpaidRequestSchema,
   CreateWorkspaceRequestSchema,
+  GetTurnEntryRequestSchema,
+  GetWorkspaceRequestSchema,
+  ListAdjustmentsRequestSchema,
+  ListMonthTurnsRequestSchema,
   ListNearestCapRequestSchema,
   ListPlansRequestSchema,
   ListUsageMonthsRequestSchema,
@@ -12,21 +18,29 @@ import {
   ListWorkspacesRequestSchema,
   QuotaService,
   ReservationState,
+  ReserveRequestSchema,
+  ResetUnpaidRequestSchema,
   SetKnowledgeLimitsRequestSchema,
+  SetPlanRequestSchema,
+  SetRetentionRequestSchema,
   SettleOutcome,
   SettleRequestSchema,
+  SetWorkspaceDeletedRequestSchema,
+  ShowUsageRequestSchema,
 } from "@parley/rpc/quota";
 import {
   createLogger,
   createRegistry,
   createServiceMetrics,
   type Database,
+  FairQueue,
   Lifecycle,
+  openShards,
   Registry,
   type ShardedDatabase,
 } from "@parley/service-kit";
 import { AWAY, routeByWorkspace } from "@parley/service-kit/testing";
-import { freePorts } from "@parley/test-support";
+import { freePorts, type ShardRouter, startShardRouter } from "@parley/test-support";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "./config.ts";
 import { handleCloseMonth } from "./months/close-month.rpc.ts";
@@ -35,11 +49,17 @@ import { addMonths } from "./months/months.store.ts";
 import { pruneUsage } from "./months/prune.worker.ts";
 import { start } from "./server.ts";
 import { createQuotaDatabase, type QuotaDatabase, usageOf } from "./testing/quota-database.ts";
+import { handleCorrectUnpaid } from "./unpaid/correct-unpaid.rpc.ts";
+import { handleReserve } from "./usage/reserve.rpc.ts";
 import { handleSettle } from "./usage/settle.rpc.ts";
 import { settle } from "./usage/settlements.store.ts";
 import { registerUsageGauges } from "./usage/usage.metrics.ts";
+import { handleListMonthTurns } from "./usage-audit/list-month-turns.rpc.ts";
+import { createTurnEntryAdmin } from "./usage-audit/turn-entry.admin.ts";
+import { handleGetWorkspace } from "./workspaces/get-workspace.rpc.ts";
+import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rpc.ts";
 import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
-import { insertWorkspace } from "./workspaces/workspaces.store.ts";
+import { insertWorkspace, isDeleted } from "./workspaces/workspaces.store.ts";
 
 const MONTH = "2024-03";
 const context = {} as HandlerContext;
@@ -47,15 +67,15 @@ const log = createLogger("test", "silent");
 
 let quotas: [QuotaDatabase, QuotaDatabase];
 let sharded: ShardedDatabase;
-/** The name of the sharded database. The shards have the names with which the service finds them. */
-const name = `test_${randomBytes(8).toString("hex")}`;
+let router: ShardRouter;
 beforeAll(async () => {
-  quotas = [
-    await createQuotaDatabase({ name: `${name}_0`, shard: 0 }),
-    await createQuotaDatabase({ name: `${name}_1`, shard: 1 }),
-  ];
+  quotas = [await createQuotaDatabase({ shard: 0 }), await createQuotaDatabase({ shard: 1 })];
+  router = await startShardRouter({ shardUrls: quotas.map(({ url }) => url) });
 });
-afterAll(() => Promise.all(quotas.map((quota) => quota.drop())));
+afterAll(async () => {
+  await router.stop();
+  await Promise.all(quotas.map((quota) => quota.drop()));
+});
 beforeEach(async () => {
   for (const { admin } of quotas)
     await admin.query("TRUNCATE quota.workspaces, quota.usage, quota.reservations, quota.ledger, quota.months");
@@ -203,15 +223,14 @@ test("the gauges of usage sum over the shards", async () => {
 
 const TOKEN = "shards-test-token";
 
-/** Starts the service with both shards, and returns a client. There is no router, so it serves only calls about many workspaces. */
+/** Starts the service with both shards, and returns a client. */
 async function startService() {
   const [grpcPort = 0, opsPort = 0] = await freePorts(2);
-  const routed = await createQuotaDatabase({ name });
   const lifecycle = new Lifecycle(log);
   const environment = { GRPC_PORT: `${grpcPort}`, OPS_PORT: `${opsPort}`, DATABASE_SHARDS: "2", DRAIN_MS: "2000" };
   const tokens = { INTERNAL_TOKEN: TOKEN, ADMIN_TOKEN: TOKEN };
   await start(
-    readConfig({ ...environment, ...tokens, DATABASE_URL: routed.url }),
+    readConfig({ ...environment, ...tokens, DATABASE_URL: router.through(quotas[0].url) }),
     log,
     lifecycle,
     createServiceMetrics("quota"),
@@ -220,7 +239,6 @@ async function startService() {
   onTestFinished(async () => {
     channel.close();
     await lifecycle.close();
-    await routed.drop();
   });
   return createClient(
     QuotaService,
@@ -262,4 +280,56 @@ test("the service runs each call about many workspaces on the shard of the reque
   ];
   for (const result of await Promise.allSettled(calls))
     expect(result).toMatchObject({ status: "rejected", reason: { code: "invalid_argument" } });
+});
+
+/** Runs every call about one workspace, also those that Reserve makes after a refusal. */
+async function callAll(routed: ShardedDatabase, workspaceId: string): Promise<void> {
+  const { database } = routed;
+  const admin = adminOf(routed);
+  await admin.createWorkspace(
+    create(CreateWorkspaceRequestSchema, { id: workspaceId, name: "n", plan: "one" }),
+    context,
+  );
+  const deps = { database, counter: { count: () => undefined }, limiter: new FairQueue({}) };
+  for (const client of [new Uint8Array(), new Uint8Array(16)])
+    await handleReserve(
+      deps,
+      create(ReserveRequestSchema, { workspaceId, turnId: randomUUID(), client }),
+      new AbortController().signal,
+    );
+  await handleGetWorkspace(database, create(GetWorkspaceRequestSchema, { workspaceId }));
+  await handleSetWorkspaceDeleted(database, create(SetWorkspaceDeletedRequestSchema, { workspaceId }));
+  expect(await isDeleted(database, workspaceId)).toBe(false);
+  const turns = handleListMonthTurns(database, create(ListMonthTurnsRequestSchema, { workspaceId, month: MONTH }));
+  for await (const _ of turns) throw new Error("the month has no turns");
+  const day = new Date().toISOString().slice(0, 10);
+  await handleCorrectUnpaid(database, create(CorrectUnpaidRequestSchema, { workspaceId, day, unpaid: 2 }));
+  const turnId = randomUUID();
+  await createTurnEntryAdmin(database).getTurnEntry(
+    create(GetTurnEntryRequestSchema, { workspaceId, turnId }),
+    context,
+  );
+  await admin.setPlan(create(SetPlanRequestSchema, { workspaceId, plan: "free" }), context);
+  await admin.setRetention(create(SetRetentionRequestSchema, { workspaceId, retentionDays: 3 }), context);
+  await admin.resetUnpaid(create(ResetUnpaidRequestSchema, { workspaceId }), context);
+  await admin.showUsage(create(ShowUsageRequestSchema, { workspaceId }), context);
+  const adjustment = { month: MONTH, amount: 3, reason: "r", operator: "o", requestId: randomUUID() };
+  await admin.adjustUsage(create(AdjustUsageRequestSchema, { workspaceId, ...adjustment }), context);
+  await admin.listAdjustments(create(ListAdjustmentsRequestSchema, { workspaceId }), context);
+}
+
+test("the router finds the shard of each statement about one workspace", async () => {
+  for (const { admin } of quotas)
+    await admin.query("INSERT INTO quota.plans (plan, monthly_cap) VALUES ('one', 1) ON CONFLICT DO NOTHING");
+  const lifecycle = new Lifecycle(log);
+  onTestFinished(async () => void (await lifecycle.close()));
+  const options = { url: router.through(quotas[0].url), applicationName: "test", maxConnections: 2, shardCount: 2 };
+  const routed = openShards(options, log, lifecycle);
+  const ids = ["ws-a", "ws-b", "ws-c", "ws-d", "ws-e", "ws-f"];
+  for (const id of ids) await callAll(routed, id);
+  expect(router.refusals).toEqual([]);
+  for (const [number, { admin }] of quotas.entries()) {
+    const { rows } = await admin.query<{ id: string }>("SELECT workspace_id AS id FROM quota.workspaces ORDER BY 1");
+    expect(rows.map(({ id }) => id)).toEqual(ids.filter((id) => router.shardOf(id) === number));
+  }
 });

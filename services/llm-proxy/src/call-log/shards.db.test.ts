@@ -1,16 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import { FillCallLogRequestSchema, SumCallsRequestSchema } from "@parley/rpc/llm";
+import {
+  FillCallLogRequestSchema,
+  ListCallsOfMonthRequestSchema,
+  ListCallsRequestSchema,
+  SumCallsRequestSchema,
+} from "@parley/rpc/llm";
 import {
   createLogger,
   createServiceMetrics,
   type Database,
   Lifecycle,
+  openShards,
   type ShardedDatabase,
 } from "@parley/service-kit";
 import { AWAY, createServiceDatabase, routeByWorkspace, type ServiceDatabase } from "@parley/service-kit/testing";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { startShardRouter } from "@parley/test-support";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { migrations } from "../../migrations/index.ts";
 import { createMetrics } from "../metrics.ts";
 import { callOf } from "../testing/call-rows.ts";
@@ -89,4 +96,28 @@ test("FillCallLog adds rows on the shard of the request, and refuses a shard tha
   expect(await fill(1)).toEqual({ filled: 1 });
   expect(await countOn(1)).toEqual({ "a-1": 1 });
   await expect(fill(2)).rejects.toMatchObject({ kind: "invalid_argument" });
+});
+
+test("the router finds the shard of each statement about one workspace", async () => {
+  const router = await startShardRouter({ shardUrls: databases.map(({ url }) => url) });
+  const lifecycle = new Lifecycle(log);
+  onTestFinished(async () => {
+    await lifecycle.close();
+    await router.stop();
+  });
+  const options = { url: router.through(databases[0].url), applicationName: "test", maxConnections: 2, shardCount: 2 };
+  const routed = openShards(options, log, lifecycle);
+  const ids = ["ws-a", "ws-b", "ws-c", "ws-d", "ws-e", "ws-f"];
+  await storeCalls(routed, ids);
+  const admin = createCallLogAdmin(routed, Date.now);
+  for (const workspaceId of ids) {
+    const { calls } = await admin.listCallsOfMonth(create(ListCallsOfMonthRequestSchema, { workspaceId }), context);
+    expect(calls).toHaveLength(1);
+    const turnId = calls?.[0]?.turnId ?? "";
+    const ofTurn = await admin.listCalls(create(ListCallsRequestSchema, { workspaceId, turnId }), context);
+    expect(ofTurn.calls).toHaveLength(1);
+  }
+  expect(router.refusals).toEqual([]);
+  for (const shard of [0, 1] as const)
+    expect(Object.keys(await countOn(shard))).toEqual(ids.filter((id) => router.shardOf(id) === shard));
 });

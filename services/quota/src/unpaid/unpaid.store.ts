@@ -26,11 +26,10 @@ export async function listUnpaid(
   return { workspaces: rows, day };
 }
 
-// The row may be missing after a restore of the database. Nothing is inserted for an unknown workspace. A router finds the shard by the inserted
-// value, so the SELECT has $1 instead of the column.
+// The row may be missing after a restore of the database. Nothing is inserted for an unknown workspace.
 const CORRECT = `
   INSERT INTO quota.usage AS u (workspace_id, month, unpaid_day, unpaid)
-  SELECT $1, date_trunc('month', $2::date)::date, $2::date, $4::integer
+  SELECT w.workspace_id, date_trunc('month', $2::date)::date, $2::date, $4::integer
   FROM quota.workspaces w WHERE w.workspace_id = $1 AND $2::date = ${TODAY} AND $3::integer <> $4::integer
   ON CONFLICT (workspace_id, month) DO UPDATE
     SET unpaid = excluded.unpaid, unpaid_day = excluded.unpaid_day,

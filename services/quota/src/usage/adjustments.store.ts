@@ -14,10 +14,9 @@ export type NewAdjustment = Omit<UsageAdjustment, "adjustedAt"> & { workspaceId:
 
 const COLUMNS = `adjustment_id AS id, to_char(month, 'YYYY-MM') AS month, amount, reason, operator, adjusted_at AS "adjustedAt"`;
 
-// A router finds the shard of an INSERT … SELECT by the inserted value, so the SELECT has $1 instead of the column.
 const INSERT = `
   INSERT INTO quota.adjustments (workspace_id, adjustment_id, month, amount, reason, operator)
-  SELECT $1, $2, to_date($3, 'YYYY-MM'), $4, $5, $6 FROM quota.workspaces WHERE workspace_id = $1
+  SELECT workspace_id, $2, to_date($3, 'YYYY-MM'), $4, $5, $6 FROM quota.workspaces WHERE workspace_id = $1
   ON CONFLICT (workspace_id, adjustment_id) DO NOTHING`;
 
 // The operator's adjustments have no turn_id. The adjustments by AdjustTurns have one.

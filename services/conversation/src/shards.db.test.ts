@@ -1,73 +1,62 @@
 import { randomUUID } from "node:crypto";
-import { AuditLogAdminService, UsageAuditAdminService } from "@parley/rpc/conversation";
-import { expect, onTestFinished, test } from "vitest";
+import {
+  AuditLogAdminService,
+  BotAdminService,
+  KeyAdminService,
+  KnowledgeAdminService,
+  TurnOutcome,
+  UsageAuditAdminService,
+} from "@parley/rpc/conversation";
+import { expect, test } from "vitest";
+import type { Bot } from "./bots/bots.store.ts";
 import { insertKey } from "./keys/keys.store.ts";
-import { createPublicKey } from "./keys/public-key.ts";
-import { startTestQuota } from "./testing/quota.ts";
-import { startTestService } from "./testing/service.ts";
-import { createTestShards, type TestShard } from "./testing/shards.ts";
+import { createPublicKey, parsePublicKey } from "./keys/public-key.ts";
+import { addTurns, startShardedService, type TestShard } from "./testing/shards.ts";
 import { rpcFailure } from "./testing/system.ts";
-import { createBot, edgeFields, newTurn, runTurn } from "./testing/turns.ts";
-import { findTurnResult } from "./turns/close-turn.store.ts";
-import { openTurn } from "./turns/open-turn.store.ts";
+import { createBot, edgeFields, newCloseRequest, newOpenRequest } from "./testing/turns.ts";
 
 const TIMEOUT = { timeout: 20_000, interval: 100 };
+const DEADLINE = { timeoutMs: 5_000 };
 
-/** Starts the service over two shards, without a router: no call about one workspace works. */
-async function startService() {
-  const { url, shards, drop } = await createTestShards(2);
-  const quota = await startTestQuota();
-  const env = { DATABASE_SHARDS: "2", EDGE_LEASE_SECONDS: "3" };
-  const service = await startTestService(url, quota.target, env);
-  onTestFinished(async () => {
-    await service.stop();
-    await quota.close();
-    await drop();
-  });
-  const isReady = async () => (await fetch(`${service.opsUrl}/healthz/ready`)).ok;
-  const metrics = async () => (await fetch(`${service.opsUrl}/metrics`)).text();
-  const [first, second] = shards as [TestShard, TestShard];
-  return { ...service, first, second, quota, isReady, metrics };
-}
-
-/** Closes a turn and leaves another one open for an hour. Returns their ids. */
-async function addTurns({ database, admin }: TestShard) {
-  const bot = await createBot(database);
-  const [closed, abandoned] = [newTurn(bot), newTurn(bot)];
-  await runTurn(database, closed);
-  await openTurn(database, abandoned);
-  await admin.query("UPDATE conversation.turns SET opened_at = now() - interval '1 hour' WHERE turn_id = $1", [
-    abandoned.turnId,
-  ]);
-  return { workspaceId: bot.workspaceId, closed: closed.turnId, abandoned: abandoned.turnId };
-}
-
-test("each shard's turns are swept and settled with the shard's number, also while another shard is away", async () => {
-  const { first, second, quota, isReady, metrics } = await startService();
-  await expect.poll(isReady, TIMEOUT).toBe(true);
-  const added = [await addTurns(first), await addTurns(second)];
-  const shards = () =>
-    added.flatMap(({ closed, abandoned }) => [closed, abandoned].map((id) => quota.shardByTurn.get(id)));
-  await expect.poll(shards, TIMEOUT).toEqual([0, 0, 1, 1]);
-  const { workspaceId = "", abandoned = "" } = added[1] ?? {};
-  expect((await findTurnResult(second.database, workspaceId, abandoned))?.status).toBe("interrupted");
-
-  const waiting = await addTurns(second);
-  await second.stop();
-  const settled = await addTurns(first);
-  await expect.poll(() => quota.shardByTurn.get(settled.closed), TIMEOUT).toBe(0);
-  await expect.poll(() => quota.shardByTurn.get(settled.abandoned), TIMEOUT).toBe(0);
-  await expect.poll(metrics, TIMEOUT).toMatch(/^parley_outbox_depth\{shard="1".*\} NaN$/im);
-  expect(await metrics()).toMatch(/^parley_outbox_depth\{shard="0".*\} 0$/m);
-  expect(await isReady()).toBe(true);
-
-  await second.resume();
-  await expect.poll(() => quota.shardByTurn.get(waiting.closed), TIMEOUT).toBe(1);
-  await expect.poll(() => quota.shardByTurn.get(waiting.abandoned), TIMEOUT).toBe(1);
-}, 90_000);
+test("the calls about a workspace run on its shard, and the router refuses no statement", async () => {
+  const { router, first, second, quota, conversation, sessions, createAdminClient } = await startShardedService();
+  const countWorkspaces = async ({ admin }: TestShard) =>
+    (await admin.query("SELECT DISTINCT workspace_id FROM conversation.turns")).rows.map((row) => row.workspace_id);
+  const workspaceIds = [0, 1].map(
+    (shard) => Array.from({ length: 100 }, (_, n) => `ws_${n}`).find((id) => router.shardOf(id) === shard) ?? "",
+  );
+  for (const [shard, workspaceId] of workspaceIds.entries()) {
+    const { bot } = await createAdminClient(BotAdminService).createBot({ workspaceId, slug: "help" });
+    const ofBot = { workspaceId, botSlug: bot?.slug ?? "" };
+    const keys = createAdminClient(KeyAdminService);
+    const { key } = await keys.createKey({ ...ofBot, domains: ["a.example"] });
+    const publicKey = key?.publicKey ?? "";
+    expect(parsePublicKey("svc_pk_", publicKey)).toEqual({ shard });
+    const { botId } = await conversation.resolveKey({ publicKey }, DEADLINE);
+    const content = Buffer.from("# Refunds\n\nRefunds take a week.");
+    await createAdminClient(KnowledgeAdminService).addSource({ ...ofBot, name: "a.md", format: "md", content });
+    const fields = { visitorId: "v", message: "How long do refunds take?" };
+    const turn = newOpenRequest({ workspaceId, id: botId, model: "" } as Bot, fields);
+    const { messageId } = await conversation.openTurn(turn, DEADLINE);
+    expect(await conversation.closeTurn(newCloseRequest(turn), DEADLINE)).toMatchObject({ outcome: TurnOutcome.DONE });
+    await expect.poll(() => quota.shardByTurn.get(turn.turnId), TIMEOUT).toBe(shard);
+    await conversation.rateMessage({ ...turn, messageId, rating: "up" }, DEADLINE);
+    expect((await sessions.listSessions({ workspaceId }, DEADLINE)).sessions).toHaveLength(1);
+    const audit = { workspaceId, month: "2026-11" };
+    expect(await createAdminClient(UsageAuditAdminService).auditUsage(audit)).toMatchObject({ balanced: true });
+    await keys.updateKey({ publicKey, domains: ["b.example"] });
+    await keys.revokeKey({ publicKey });
+    await sessions.eraseVisitor({ workspaceId, visitorId: "v" }, DEADLINE);
+    await expect
+      .poll(async () => (await sessions.listSessions({ workspaceId }, DEADLINE)).sessions, TIMEOUT)
+      .toEqual([]);
+  }
+  expect(await Promise.all([first, second].map(countWorkspaces))).toEqual(workspaceIds.map((id) => [id]));
+  expect(router.refusals).toEqual([]);
+}, 60_000);
 
 test("lists over all workspaces have the entries and the usage of each shard", async () => {
-  const { first, second, quota, createAdminClient } = await startService();
+  const { first, second, quota, createAdminClient } = await startShardedService();
   const added = [await addTurns(first), await addTurns(second)];
   const isSettled = () => added.every(({ closed }) => quota.shardByTurn.has(closed));
   await expect.poll(isSettled, TIMEOUT).toBe(true);
@@ -98,14 +87,14 @@ test("lists over all workspaces have the entries and the usage of each shard", a
 }, 60_000);
 
 test("RenewEdge stores the lease on each shard, and succeeds while one of them is away", async () => {
-  const { first, second, conversation } = await startService();
+  const { first, second, conversation } = await startShardedService();
   const edge = edgeFields(randomUUID());
   const leases = async ({ admin }: TestShard) =>
     (await admin.query("SELECT FROM conversation.edges WHERE edge_id = $1", [edge.edgeId])).rowCount;
   await conversation.renewEdge(edge, { timeoutMs: 5_000 });
   expect([await leases(first), await leases(second)]).toEqual([1, 1]);
   await second.stop();
-  expect(await conversation.renewEdge(edge, { timeoutMs: 5_000 })).toMatchObject({ leaseSeconds: 3 });
+  expect(await conversation.renewEdge(edge, { timeoutMs: 5_000 })).toMatchObject({ leaseSeconds: 30 });
   await first.stop();
   expect(await rpcFailure(conversation.renewEdge(edge, { timeoutMs: 5_000 }))).toMatchObject({
     code: "lease_not_stored",
@@ -113,7 +102,7 @@ test("RenewEdge stores the lease on each shard, and succeeds while one of them i
 }, 60_000);
 
 test("a key is found on its shard; a key that names no shard is found on each, and is unavailable while one is away", async () => {
-  const { first, second, conversation } = await startService();
+  const { first, second, conversation } = await startShardedService();
   const bot = await createBot(second.database);
   const newKey = (shard?: number) => createPublicKey("svc_pk_", (below) => Math.floor(Math.random() * below), shard);
   const [key, oldKey, unusedKey] = [newKey(1), newKey(), newKey()];

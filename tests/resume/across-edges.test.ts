@@ -8,6 +8,7 @@ import { cliEnv, runCliInProcess, runCliJson } from "../system/cli.ts";
 import { queryFirstRow, readBalance } from "../system/database.ts";
 import { readMetric } from "../system/metrics.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN, type ServiceProcess } from "../system/processes.ts";
+import { databaseOf } from "../system/shards.ts";
 import { createTenant, type System, type Tenant } from "../system/system.ts";
 import { createReplyClient, MODEL, SLOW_REPLY, startTwoEdges, TEXT, urlOf, WAIT_MS } from "./replies.ts";
 import { generatedClientSuite } from "./suites/generated-client.ts";
@@ -120,7 +121,7 @@ describe("the port between edges", () => {
   /** Returns the newest lease of the edge, or of any other edge if `isOther` is true. */
   const findLease = (edgeId: string, isOther: boolean) =>
     queryFirstRow<Lease>(
-      system.database,
+      databaseOf(system, tenant.workspaceId),
       `SELECT edge_id, address, token FROM conversation.edges
        WHERE (edge_id = $1) <> $2 AND expires_at > now() ORDER BY expires_at DESC LIMIT 1`,
       [edgeId, isOther],
@@ -130,7 +131,7 @@ describe("the port between edges", () => {
     const message = newMessage();
     const opener = await open(edgeAt(0), message);
     const { turnId, edgeId } = await queryFirstRow<{ turnId: string; edgeId: string }>(
-      system.database,
+      databaseOf(system, tenant.workspaceId),
       'SELECT turn_id AS "turnId", edge_id AS "edgeId" FROM conversation.turns WHERE session_id = $1',
       [message.fields.session_id],
     );
@@ -236,10 +237,10 @@ test("a streaming turn is closed as an error if its edge does not run it", async
   await read(edgeAt(0), message);
   // Waits until the reply is counted, because the statement below deletes its outbox row.
   await expect
-    .poll(() => readBalance(system.database), { timeout: WAIT_MS })
+    .poll(() => readBalance(databaseOf(system, tenant.workspaceId)), { timeout: WAIT_MS })
     .toMatchObject({ held: 0, outbox: 0, unbalanced: 0 });
   await queryFirstRow(
-    system.database,
+    databaseOf(system, tenant.workspaceId),
     `WITH turn AS (
        UPDATE conversation.turns SET status = 'streaming', closed_at = NULL, month = NULL WHERE session_id = $1 RETURNING turn_id
      )
@@ -251,7 +252,7 @@ test("a streaming turn is closed as an error if its edge does not run it", async
   expect(fromItsEdge.events).toEqual(fromOtherEdge.events);
   // Restores the status: the reply was counted, so otherwise the usage would not balance.
   await queryFirstRow(
-    system.database,
+    databaseOf(system, tenant.workspaceId),
     "UPDATE conversation.turns SET status = 'done', month = date_trunc('month', now()) WHERE session_id = $1",
     [message.fields.session_id],
   );
@@ -261,6 +262,6 @@ generatedClientSuite(() => ({ system, tenant, replyText: TEXT }));
 
 test("no hold is left after the other tests, and usage matches the turns", async () => {
   await expect
-    .poll(() => readBalance(system.database), { timeout: 20_000, interval: 500 })
+    .poll(() => readBalance(databaseOf(system, tenant.workspaceId)), { timeout: 20_000, interval: 500 })
     .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
 });

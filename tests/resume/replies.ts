@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { type ChatResult, postChat, readChat } from "../system/chat.ts";
 import { queryFirstRow } from "../system/database.ts";
 import type { ServiceProcess } from "../system/processes.ts";
+import { databaseOf } from "../system/shards.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 
 const TOKENS = Array.from({ length: 15 }, (_, index) => `t${index} `);
@@ -93,8 +94,9 @@ export function createReplyClient(getTwoEdges: () => TwoEdges) {
     });
 
   async function statusOf({ fields }: Message): Promise<string> {
+    const { system, tenant } = getTwoEdges();
     const { status } = await queryFirstRow<{ status: string }>(
-      getTwoEdges().system.database,
+      databaseOf(system, tenant.workspaceId),
       "SELECT status FROM conversation.turns WHERE session_id = $1",
       [fields.session_id],
     );

@@ -38,6 +38,14 @@ export const readTestShards = (): number => Number(process.env.PARLEY_TEST_SHARD
 
 export const isSharded = (database: TestDatabase): database is TestShards => "router" in database;
 
+/** Returns the database that has a workspace's rows. Unlike the sharded database, it accepts statements without a workspace_id. */
+export function databaseOf(
+  { database, shards }: { database: Pick<TestDatabase, "url">; shards: TestShards | undefined },
+  workspaceId: string,
+): Pick<TestDatabase, "url"> {
+  return shards?.shards[shards.router.shardOf(workspaceId)] ?? database;
+}
+
 /** Starts a server whose superuser has the password of the first server's, as a router requires. Returns its URL. */
 async function startOtherServer(firstUrl: string, resources: AsyncDisposableStack): Promise<string> {
   const { url, stop } = await startTestPostgres({ preferMemory: true });

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startTcpProxy, type TcpProxy } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { queryFirstRow } from "../../system/database.ts";
+import { databaseOf } from "../../system/shards.ts";
 import type { System, Tenant } from "../../system/system.ts";
 import { buildRetryExamples } from "../generated-client.ts";
 
@@ -37,8 +38,9 @@ function useProxy(getContext: GetContext) {
   const url = () => `http://127.0.0.1:${proxy.port}`;
   const newBody = () => ({ public_key: getContext().tenant.publicKey, session_id: randomUUID(), message: "Hello?" });
   const countTurns = async (bodies: readonly { session_id: string }[]) => {
+    const { system, tenant } = getContext();
     const { count } = await queryFirstRow<{ count: number }>(
-      getContext().system.database,
+      databaseOf(system, tenant.workspaceId),
       "SELECT count(*)::integer AS count FROM conversation.turns WHERE session_id = ANY ($1)",
       [bodies.map(({ session_id }) => session_id)],
     );

@@ -84,6 +84,17 @@ describe("repeated errors", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("are summarised at their own level", () => {
+    const { log, lines } = startLog();
+    for (const level of ["info", "warn", "error"] as const) {
+      log[level]({ error: readOnly("first") }, "event");
+      log[level]({ error: readOnly("second") }, "event");
+      vi.advanceTimersByTime(20_000);
+    }
+    const summaries = lines.filter(({ message }) => message === "errors repeated");
+    expect(summaries.map(({ level }) => level)).toEqual(["info", "warn", "error"]);
+  });
+
   test("of another cause are not suppressed", () => {
     const { log, lines } = startLog();
     for (const error of [readOnly(""), Object.assign(new Error(), { code: 14 }), new TypeError(), "text", new Error()])

@@ -27,8 +27,8 @@ const SECRET_FIELDS = [
 export function createLogger(service: string, level: LogLevel, destination?: DestinationStream): Logger {
   const repeatedErrors = new RepeatedErrors(({ level: number, latest, ...repeats }) => {
     const fields = { ...repeats, seconds: REPEAT_PERIOD_MS / 1_000, latest: summarizeLatest(latest) };
-    if (number >= LEVEL_NUMBERS.error) log.error(fields, "errors repeated");
-    else log.warn(fields, "errors repeated");
+    const level = number >= LEVEL_NUMBERS.error ? "error" : number >= LEVEL_NUMBERS.warn ? "warn" : "info";
+    log[level](fields, "errors repeated");
   });
   const options: LoggerOptions = {
     level,

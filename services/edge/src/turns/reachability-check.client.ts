@@ -6,6 +6,8 @@ import { backoffMs, type Lifecycle, type Logger, pause } from "@parley/service-k
 const TIMEOUT_MS = 2_000;
 const RETRY_DELAY_MS = 250;
 const MAX_RETRY_DELAY_MS = 2_000;
+/** The services start in any order, so the first failures are no reason for a warning. Five attempts take 4 to 6 s. */
+const EXPECTED_FAILURES = 5;
 
 /** Checks that quota and llm-proxy can be reached and accept this edge's token. */
 export class ReachabilityCheck {
@@ -50,7 +52,8 @@ export class ReachabilityCheck {
         await this.#calls.get(name)?.();
         return;
       } catch (error) {
-        log.warn({ peer: name, error }, "call failed, edge not ready until the service accepts a call");
+        const level = attempts > EXPECTED_FAILURES ? "warn" : "info";
+        log[level]({ peer: name, error }, "call failed, edge not ready until the service accepts a call");
       }
       await pause(backoffMs(attempts, RETRY_DELAY_MS, MAX_RETRY_DELAY_MS), closingSignal);
     }

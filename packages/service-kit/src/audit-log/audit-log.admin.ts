@@ -1,12 +1,12 @@
 import { isUtcTime, isWorkspaceId } from "@parley/rpc/formats";
 import type { Counter } from "prom-client";
 import { type Queryable, sqlState } from "../database/database.ts";
-import { requireShard, type ShardedDatabase } from "../database/shards.ts";
+import { requireShard, type Shard, type ShardedDatabase } from "../database/shards.ts";
 import { ServiceError } from "../errors.ts";
 import { createPageTokens, cutPage } from "../pages.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
 import { describeError, type Logger } from "../process/logger.ts";
-import { runPeriodically } from "../process/periodic.ts";
+import { runOnShards } from "../process/run-on-shards.ts";
 import type { Reload } from "../settings/secrets.ts";
 import {
   type AuditLogEntry,
@@ -65,10 +65,12 @@ export function openAuditLog(
   log: Logger,
   lifecycle: Lifecycle,
 ): AuditLog {
-  for (const shard of shards) {
-    const run = () => deleteExpiredEntries(shard.database, schema);
-    runPeriodically({ name: "delete expired audit log entries", intervalMs: DELETE_INTERVAL_MS, run }, log, lifecycle);
-  }
+  const deletion = {
+    name: "delete expired audit log entries",
+    intervalMs: DELETE_INTERVAL_MS,
+    run: ({ database: each }: Shard) => deleteExpiredEntries(each, schema),
+  };
+  runOnShards(shards, deletion, log, lifecycle);
   const first = requireShard(shards, 0).database;
   const databaseOf = (workspaceId: string) => (workspaceId === "" ? first : database);
   const recordIn = async (transaction: Queryable, entry: AuditLogEntry) => {

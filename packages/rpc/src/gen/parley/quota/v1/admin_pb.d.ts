@@ -1277,8 +1277,8 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof ResetUnpaidResponseSchema;
   },
   /**
-   * ListUsageMonths lists every month with usage, newest first, and when each was closed and pruned. A new month is
-   * missing for up to an hour.
+   * ListUsageMonths lists every month with usage, newest first, and when each was closed and pruned. With shards, a month
+   * is closed, or pruned, when it is so on every shard. A new month is missing for up to an hour.
    *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListUsageMonths
    */

@@ -16,10 +16,15 @@ export async function migrateAll(
     quota: secrets.quotaPassword,
     "llm-proxy": secrets.llmPassword,
   };
-  const roleVariables = { DATABASE_ROLE_PREFIX: rolePrefix };
+  const migrationVariables = { DATABASE_ROLE_PREFIX: rolePrefix };
   const migrations = await Promise.all(
     MIGRATED_SERVICES.map((service) =>
-      migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], roleVariables, systemVariables }),
+      migrateService(service, {
+        databaseUrl,
+        rolePassword: rolePasswords[service],
+        migrationVariables,
+        systemVariables,
+      }),
     ),
   );
   return migrations.flatMap(({ applied }) => applied).length;

@@ -4,7 +4,7 @@ import { Environment } from "@parley/service-kit/environment";
 import { readSecret } from "@parley/service-kit/secrets";
 import { parseTokens } from "@parley/service-kit/tokens";
 import type { SelectingService, ServiceWithAdmin } from "./admin/service.ts";
-import { ROLE_VARIABLES } from "./local/migrate-service.ts";
+import { MIGRATION_VARIABLES } from "./local/migrate-service.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -64,7 +64,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
       quota: environment.optionalText("QUOTA_DATABASE_PASSWORD"),
       "llm-proxy": environment.optionalText("LLM_DATABASE_PASSWORD"),
     },
-    roleVariables: pickVariables(values, ROLE_VARIABLES),
+    migrationVariables: pickVariables(values, MIGRATION_VARIABLES),
     systemVariables: pickSystemVariables(values),
     isColorEnabled: environment.optionalText("NO_COLOR") === undefined,
     canMoveCursor: environment.text("TERM", "dumb") !== "dumb",

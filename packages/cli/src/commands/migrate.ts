@@ -21,13 +21,14 @@ export function addMigrateCommand(program: CommandUnknownOpts, context: Context)
 Running this command repeatedly or concurrently is safe. To create the services' roles or change their passwords, use
 an administrator's DATABASE_URL and set CONVERSATION_DATABASE_PASSWORD, QUOTA_DATABASE_PASSWORD and LLM_DATABASE_PASSWORD.
 The roles belong to one database, and to the installation in PARLEY_INSTALLATION if it is set. The command refuses roles of another
-one: DATABASE_ROLE_PREFIX (default: parley_) gives this one roles of its own.`,
+one: DATABASE_ROLE_PREFIX (default: parley_) gives this one roles of its own. With DATABASE_SHARDS, DATABASE_URL leads to a
+router, and the command migrates every shard.`,
     )
     .action((service) => context.report(migrateServices(context, service ? [service] : MIGRATED_SERVICES)));
 }
 
 async function migrateServices({ config, progress }: Context, services: readonly MigratedService[]): Promise<Result> {
-  const { databaseUrl, rolePasswords, roleVariables, systemVariables } = config;
+  const { databaseUrl, rolePasswords, migrationVariables, systemVariables } = config;
   if (databaseUrl === undefined) {
     throw new CliError(
       "DATABASE_URL is not set: set it to the database's URL (pnpm start migrates the local database itself)",
@@ -39,7 +40,7 @@ async function migrateServices({ config, progress }: Context, services: readonly
     const migration = await migrateService(service, {
       databaseUrl,
       rolePassword: rolePasswords[service],
-      roleVariables,
+      migrationVariables,
       systemVariables,
     });
     results.push({ service, ...migration });
@@ -55,9 +56,10 @@ async function migrateServices({ config, progress }: Context, services: readonly
 }
 
 function describe(service: string, { applied, newerMigration }: ServiceMigration): string {
+  const lines = applied.map((name) => `applied ${printable(name)}`);
   if (newerMigration !== undefined) {
-    return `${service}: schema (${printable(newerMigration)}) is newer than this version; nothing to do\n`;
+    lines.push(`schema (${printable(newerMigration)}) is newer than this version; nothing to do`);
   }
-  if (applied.length === 0) return `${service}: up to date\n`;
-  return applied.map((name) => `${service}: applied ${printable(name)}\n`).join("");
+  if (lines.length === 0) lines.push("up to date");
+  return lines.map((line) => `${service}: ${line}\n`).join("");
 }

@@ -6,24 +6,29 @@ import { CliError } from "../errors.ts";
 export const MIGRATED_SERVICES = ["conversation", "quota", "llm-proxy"] as const;
 export type MigratedService = (typeof MIGRATED_SERVICES)[number];
 
-/** The variables that tell a migration which roles the services use and to which installation these belong. */
-export const ROLE_VARIABLES = ["DATABASE_ROLE_PREFIX", "DATABASE_ROLES_SHARED", "PARLEY_INSTALLATION"];
+/** The variables that tell a migration which roles the services use, to which installation these belong, and the number of shards. */
+export const MIGRATION_VARIABLES = [
+  "DATABASE_ROLE_PREFIX",
+  "DATABASE_ROLES_SHARED",
+  "DATABASE_SHARDS",
+  "PARLEY_INSTALLATION",
+];
 
 export type MigrateRequest = {
   /** Connects as an administrator, who may create schemas. With `rolePassword`, the administrator must also be allowed to create roles. */
   databaseUrl: string;
   /** The new password of the service's role. Without it, the role stays unchanged. */
   rolePassword?: string | undefined;
-  /** Variables of runMigrations that concern the roles: ROLE_VARIABLES that are set. */
-  roleVariables?: Readonly<Record<string, string>>;
+  /** Those of MIGRATION_VARIABLES that are set. */
+  migrationVariables?: Readonly<Record<string, string>>;
   /** Environment variables to pass on to the child process, such as PATH. */
   systemVariables: Readonly<Record<string, string>>;
 };
 
 export type ServiceMigration = {
-  /** The names of the applied migrations. */
+  /** The names of the applied migrations, each once, whatever the number of shards. */
   applied: string[];
-  /** The newest migration in the schema, if a newer version of Parley applied it. `applied` is then empty. */
+  /** The newest migration in the schema, if a newer version of Parley applied it. Without shards, `applied` is then empty. */
   newerMigration?: string;
 };
 
@@ -38,15 +43,15 @@ export async function migrateService(service: MigratedService, request: MigrateR
   const script = fileURLToPath(new URL(`../../../../services/${service}/src/migrate.ts`, import.meta.url));
   const env = {
     ...request.systemVariables,
-    ...request.roleVariables,
+    ...request.migrationVariables,
     DATABASE_URL: request.databaseUrl,
     ...(request.rolePassword !== undefined && { DATABASE_PASSWORD: request.rolePassword }),
   };
   try {
     const { stdout } = await promisify(execFile)(process.execPath, [...NODE_FLAGS, script], { env });
     const newerMigration = /: schema \((.+)\) is newer than this version/.exec(stdout)?.[1];
-    const applied = splitLines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []);
-    return { applied, ...(newerMigration !== undefined && { newerMigration }) };
+    const applied = new Set(splitLines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []));
+    return { applied: [...applied], ...(newerMigration !== undefined && { newerMigration }) };
   } catch (cause) {
     const reason = findFailureReason((cause as { stderr?: string }).stderr ?? "");
     throw new CliError(

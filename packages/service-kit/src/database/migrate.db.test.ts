@@ -127,6 +127,22 @@ test("if the check for a pooler loses a connection between two statements, migra
   expect(checked.size).toBe(2);
 });
 
+test("releases the lock before it closes the connection, because a pooler may keep the session", async () => {
+  const { target } = await createTestDatabase();
+  const end = Client.prototype.end as (this: Client) => Promise<void>;
+  const locks: unknown[] = [];
+  const endAfterCount = async function (this: Client) {
+    const { rows } = await this.query(
+      "SELECT count(*)::int AS held FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()",
+    );
+    locks.push(rows[0]?.held);
+    await end.call(this);
+  };
+  vi.spyOn(Client.prototype, "end").mockImplementation(endAfterCount as never);
+  await migrate({ ...target, rolePassword: PASSWORD }).finally(() => vi.restoreAllMocks());
+  expect(new Set(locks)).toEqual(new Set([0]));
+});
+
 test("if the connection that holds the lock is lost, migrate rejects and commits no migration", async () => {
   const { target, url } = await createTestDatabase();
   const loseLock: Migration = {

@@ -3,7 +3,9 @@ import type { Knex } from "knex";
 import pg from "pg";
 import manifest from "../../package.json" with { type: "json" };
 import { compareVersions } from "./compare-versions.ts";
+import { readDatabaseName } from "./database-name.ts";
 import { startSequencesOfShard } from "./identity-start.ts";
+import type { RoleOwner } from "./role-owner.ts";
 import { createScramVerifier } from "./scram-verifier.ts";
 import {
   assertMayDefineRole,
@@ -13,6 +15,7 @@ import {
   type RoleTimeouts,
   withRemedy,
 } from "./service-role.ts";
+import { assertShardNumber, setShardNumber } from "./shard-number.ts";
 
 export type { Knex };
 
@@ -45,6 +48,8 @@ export type MigrateOptions = {
    * installation or database is refused. If undefined, several databases may share the role, and it is neither marked nor checked.
    */
   installation?: string;
+  /** Set if `url` leads to a logical shard: its number, and the name of the sharded database, to which the role of all shards belongs. */
+  shard?: { number: number; database: string };
   /** Timeouts in addition to those of every service's role. */
   roleTimeouts?: RoleTimeouts;
   /** The names of tables whose rows the role may read and insert, but neither update nor delete. */
@@ -65,6 +70,7 @@ const AUDIT_LOG_TABLE = "audit_log";
 const OLDEST_POSTGRES = 15;
 /** Short, because new traffic queues behind a migration that waits for a lock. */
 const LOCK_TIMEOUT = "2s";
+const LOCK_KEY = "hashtext('parley.migrate')";
 const LOCK_POLL_MS = 100;
 const SESSION_CHECK_ATTEMPTS = 5;
 const KEEPALIVE_DELAY_MS = 10_000;
@@ -78,6 +84,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const { schema, role, rolePassword, roleTimeouts, appendOnlyTables } = options;
   const scramVerifier = rolePassword === undefined ? undefined : createScramVerifier(rolePassword);
   return withLock(options, async (client, assertLocked) => {
+    if (options.shard !== undefined) await setShardNumber(client, options.shard.number);
     await prepareRole(client, role, scramVerifier, roleTimeouts, ownerOf(client, options));
     await prepareSchema(client, schema);
     const newerMigration = await findNewerMigration(client, options);
@@ -95,15 +102,23 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   });
 }
 
+/** Sets parley.shard of a shard's database, unless it has it already. Concurrent calls are safe. */
+export async function numberShard(options: MigrateOptions, number: number): Promise<void> {
+  await withLock(options, (client) => setShardNumber(client, number));
+}
+
 /**
  * Returns the checks that must pass before migrate() is called with the same options, on a connection from createClient. Each throws if
  * it finds a problem. None changes anything.
  */
 export function listMigrationChecks(client: pg.Client, options: MigrateOptions): (() => Promise<unknown>)[] {
-  const { schema, role, rolePassword, roleTimeouts } = options;
+  const { schema, role, rolePassword, roleTimeouts, shard } = options;
   return [
     () => assertServerIsUsable(client),
-    () => assertHasOwnSession(client, createClient(options)),
+    async () => {
+      if (shard !== undefined) await assertShardNumber(client, shard.number);
+    },
+    () => assertHasOwnSession(client, options),
     () => assertMayCreateSchema(client, schema),
     ...listRoleChecks(client, role, rolePassword !== undefined, roleTimeouts, ownerOf(client, options)),
     async () => {
@@ -113,8 +128,10 @@ export function listMigrationChecks(client: pg.Client, options: MigrateOptions):
   ];
 }
 
-function ownerOf(client: pg.Client, { installation }: MigrateOptions) {
-  return installation === undefined ? undefined : { database: client.database ?? "", installation };
+function ownerOf(client: pg.Client, { installation, shard }: MigrateOptions): RoleOwner | undefined {
+  if (installation === undefined) return undefined;
+  if (shard !== undefined) return { database: shard.database, installation, isSharded: true };
+  return { database: client.database ?? "", installation };
 }
 
 /** Reverts the newest `steps` migrations. Returns their names. */
@@ -174,7 +191,7 @@ async function withLock<T>(
   });
   await client.connect();
   try {
-    await assertHasOwnSession(client, createClient(options));
+    await assertHasOwnSession(client, options);
     await acquireLock(client);
     return await work(client, assertLocked);
   } catch (error) {
@@ -185,6 +202,8 @@ async function withLock<T>(
       { cause: error },
     );
   } finally {
+    // A pooler in session mode may keep the session, and with it the lock.
+    await client.query(`SELECT pg_advisory_unlock(${LOCK_KEY})`).catch(() => undefined);
     await client.end();
   }
 }
@@ -193,7 +212,8 @@ async function withLock<T>(
  * Throws if a pooler in transaction mode gives both connections the same server process in turn. The advisory lock would then belong to a
  * session that other clients use. Checks several times, because a busy pooler may give them different processes by chance.
  */
-async function assertHasOwnSession(client: pg.Client, other: pg.Client): Promise<void> {
+async function assertHasOwnSession(client: pg.Client, options: MigrateOptions): Promise<void> {
+  const other = createClient(options);
   const readProcess = async (connection: pg.Client) => {
     const { rows } = await connection.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
     return rows[0]?.pid;
@@ -211,10 +231,12 @@ async function assertHasOwnSession(client: pg.Client, other: pg.Client): Promise
   } finally {
     await other.end();
   }
-  const { host, port } = client;
-  throw new Error(
-    `${host}:${port} is a pooler in transaction mode; connect the migrations to the PostgreSQL server itself (chart: migrations.database.host)`,
-  );
+  const { host, port, user } = client;
+  const remedy =
+    options.shard === undefined
+      ? "connect the migrations to the PostgreSQL server itself (chart: migrations.database.host)"
+      : `set the router's session mode for ${user}, or connect the migrations to a router in session mode (chart: migrations.database.host)`;
+  throw new Error(`${host}:${port} is a pooler in transaction mode; ${remedy}`);
 }
 
 /** Recognizes servers like PGlite, whose connections all share one session. PostgreSQL always has more than one process. */
@@ -228,7 +250,7 @@ async function isSingleProcess(client: pg.Client): Promise<boolean> {
  * The lock's holder may run CREATE INDEX CONCURRENTLY, which waits for older snapshots: a deadlock.
  */
 async function acquireLock(client: pg.Client): Promise<void> {
-  const tryLock = "SELECT pg_try_advisory_lock(hashtext('parley.migrate')) AS locked";
+  const tryLock = `SELECT pg_try_advisory_lock(${LOCK_KEY}) AS locked`;
   while (!(await client.query<{ locked: boolean }>(tryLock)).rows[0]?.locked) await sleep(LOCK_POLL_MS);
 }
 
@@ -251,22 +273,22 @@ async function assertMayCreateSchema(client: pg.Client, schema: string): Promise
     "SELECT has_database_privilege(current_database(), 'CREATE') AS may_create",
   );
   if (rows[0]?.may_create || (await schemaExists(client, schema))) return;
-  throw new Error(`permission denied for database ${client.database}; run ${buildSchemaRemedy(client)}`);
+  const database = await readDatabaseName(client);
+  throw new Error(`permission denied for database ${database}; run ${buildSchemaRemedy(client, database)}`);
 }
 
 async function schemaExists(client: pg.Client, schema: string): Promise<boolean> {
   return (await client.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema])).rowCount !== 0;
 }
 
-function buildSchemaRemedy(client: pg.Client): string {
-  const [database, admin] = [client.database, client.user].map((name) => pg.escapeIdentifier(name ?? ""));
-  return `as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${admin};`;
+function buildSchemaRemedy({ user = "" }: pg.Client, database: string): string {
+  return `as the database's owner: GRANT CREATE ON DATABASE ${pg.escapeIdentifier(database)} TO ${pg.escapeIdentifier(user)};`;
 }
 
 async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
   // Checked first, because CREATE SCHEMA IF NOT EXISTS needs the privilege even if the schema exists.
   if (!(await schemaExists(client, schema))) {
-    await withRemedy(buildSchemaRemedy(client), async () => {
+    await withRemedy(buildSchemaRemedy(client, await readDatabaseName(client)), async () => {
       await client.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
     });
   }

@@ -4,4 +4,5 @@
 export { PREFLIGHT_EXIT_CODE } from "../preflight/collect.ts";
 export { type Knex, type MigrateOptions, type Migration, migrate, revertMigrations } from "./migrate.ts";
 export { runMigrations } from "./run-migrations.ts";
+export { SHARD_CONNECTIONS } from "./shards.ts";
 export { withoutLockTimeout } from "./without-lock-timeout.ts";

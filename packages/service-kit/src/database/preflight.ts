@@ -19,9 +19,12 @@ const LOGIN =
 
 /**
  * Returns all problems that would make migrate() fail with these options, each with the variable and the chart value to change. Changes
- * nothing. Ends within CONNECT_MS + CHECKS_MS.
+ * nothing. Ends within CONNECT_MS + CHECKS_MS. `inspect` is a further check.
  */
-export async function findMigrationProblems(options: MigrateOptions): Promise<string[]> {
+export async function findMigrationProblems(
+  options: MigrateOptions,
+  inspect: (client: pg.Client) => Promise<void> = async () => undefined,
+): Promise<string[]> {
   let client: pg.Client;
   try {
     client = await connect(options);
@@ -29,7 +32,7 @@ export async function findMigrationProblems(options: MigrateOptions): Promise<st
     return [describeConnectError(error, options.url)];
   }
   try {
-    return await listErrorMessages(listMigrationChecks(client, options), CHECKS_MS);
+    return await listErrorMessages([...listMigrationChecks(client, options), () => inspect(client)], CHECKS_MS);
   } finally {
     await client.end();
   }

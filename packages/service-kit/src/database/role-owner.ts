@@ -8,6 +8,8 @@ export type RoleOwner = {
   database: string;
   /** The installation's name, such as `chat/parley` (namespace and release); empty if it has none. */
   installation: string;
+  /** Set if the role is used in the databases of several shards. `database` is then the name of the sharded database, which no server has. */
+  isSharded?: true;
 };
 
 /** The comment on a role starts with this word; the rest is the owner as JSON. */
@@ -25,7 +27,7 @@ export async function assertRoleIsOwn(
 ): Promise<void> {
   const mark = await readMark(client, role);
   if (mark !== undefined) {
-    if (!isForeign(mark, owner) || !(await databaseExists(client, mark.database))) return;
+    if (!isForeign(mark, owner) || !(mark.isSharded || (await databaseExists(client, mark.database)))) return;
     throw new Error(
       `role ${role} belongs to ${describe(mark)}, and this is ${describe(owner)}; ${remedy(role, owner, mark)}`,
     );
@@ -44,8 +46,8 @@ export async function buildMarkStatement(client: pg.Client, role: string, owner:
   return markStatement(role, { ...owner, installation: owner.installation || (mark?.installation ?? "") });
 }
 
-function markStatement(role: string, { database, installation }: RoleOwner): string {
-  const mark = MARK + JSON.stringify({ database, installation });
+function markStatement(role: string, { database, installation, isSharded }: RoleOwner): string {
+  const mark = MARK + JSON.stringify({ database, installation, isSharded });
   return `COMMENT ON ROLE ${pg.escapeIdentifier(role)} IS ${pg.escapeLiteral(mark)};`;
 }
 
@@ -57,8 +59,9 @@ async function readMark(client: pg.Client, role: string): Promise<RoleOwner | un
   const comment = rows[0]?.comment ?? "";
   if (!comment.startsWith(MARK)) return undefined;
   try {
-    const { database, installation } = JSON.parse(comment.slice(MARK.length)) as Record<string, unknown>;
-    return { database: String(database), installation: String(installation ?? "") };
+    const { database, installation, isSharded } = JSON.parse(comment.slice(MARK.length)) as Record<string, unknown>;
+    const mark = { database: String(database), installation: String(installation ?? "") };
+    return isSharded === true ? { ...mark, isSharded } : mark;
   } catch {
     // Somebody else's comment that starts with the same word.
     return undefined;

@@ -2,37 +2,57 @@ import { assertCertificatesAreUsable } from "../preflight/certificates.ts";
 import { describeFileError, PREFLIGHT_EXIT_CODE } from "../preflight/collect.ts";
 import { ConfigError, Environment } from "../settings/environment.ts";
 import { type MigrateOptions, type MigrateResult, migrate } from "./migrate.ts";
+import {
+  findProblemsOfShards,
+  listShardTargets,
+  migrateShards,
+  nameShards,
+  type ShardTarget,
+} from "./migrate-shards.ts";
 import { findMigrationProblems } from "./preflight.ts";
+import { readShardCount } from "./shards.ts";
 
 /**
- * The main function of a process that runs one service's migrations. Prints a line on stdout for each applied migration, or one line if there
- * is none to apply. On failure prints a line on stderr for each problem and sets the exit code: PREFLIGHT_EXIT_CODE if it has changed nothing and
- * would fail again, otherwise 1.
+ * The main function of a process that runs one service's migrations, on all shards if there are several. Prints a line on stdout for each applied
+ * migration, or one line if there is none to apply. On failure prints a line on stderr for each problem and sets the exit code:
+ * PREFLIGHT_EXIT_CODE if it has changed nothing and would fail again, otherwise 1.
  */
 export async function runMigrations(
-  target: Omit<MigrateOptions, "url" | "role" | "rolePassword" | "installation">,
+  target: Omit<MigrateOptions, "url" | "role" | "rolePassword" | "installation" | "shard">,
 ): Promise<void> {
+  const { schema } = target;
   try {
     // biome-ignore lint/style/noProcessEnv: the only place that reads the environment of a migration
-    const config = readConfig(process.env, target.schema);
-    const { url, rolePassword, installation, certificates } = config;
+    const config = readConfig(process.env, schema);
+    const { url, rolePassword, installation, certificates, shardCount } = config;
     const options = {
       ...target,
-      role: `${config.rolePrefix}${target.schema}${config.roleSuffix}`,
+      role: `${config.rolePrefix}${schema}${config.roleSuffix}`,
       url,
       ...(rolePassword !== undefined && { rolePassword }),
       ...(installation !== undefined && { installation }),
     };
-    const problems = [...findCertificateProblems(certificates), ...(await findMigrationProblems(options))];
+    const shards = shardCount === 1 ? undefined : listShardTargets(options, shardCount);
+    const problems = [
+      ...findCertificateProblems(certificates),
+      ...(await (shards === undefined ? findMigrationProblems(options) : findProblemsOfShards(shards))),
+    ];
     if (problems.length > 0) throw new ConfigError(problems);
-    const result = await migrate(options);
-    for (const line of describeResult(result)) process.stdout.write(`${target.schema}: ${line}\n`);
+    if (shards === undefined) printResult(schema, await migrate(options));
+    else await runOnShards(schema, shards);
   } catch (error) {
-    const problems =
-      error instanceof ConfigError ? error.problems : [error instanceof Error ? error.message : "failed"];
-    for (const problem of problems) process.stderr.write(`${target.schema}: cannot migrate: ${problem}\n`);
+    const problems = error instanceof ConfigError ? error.problems : [describe(error)];
+    for (const problem of problems) printProblem(schema, problem);
     process.exitCode = error instanceof ConfigError ? PREFLIGHT_EXIT_CODE : 1;
   }
+}
+
+async function runOnShards(schema: string, shards: readonly ShardTarget[]): Promise<void> {
+  const failed = await migrateShards(shards, {
+    onMigrated: (number, result) => printResult(`${schema}: shard ${number}`, result),
+    onFailed: (number, error) => printProblem(schema, `shard ${number}: ${describe(error)}`),
+  });
+  if (failed.length > 0) throw new Error(`${nameShards(failed)} of ${shards.length} failed; run the migrations again`);
 }
 
 /** `rolePassword` is undefined if the service's role was created by hand. */
@@ -42,6 +62,7 @@ function readConfig(values: NodeJS.ProcessEnv, schema: string) {
   const areRolesShared = environment.oneOf("DATABASE_ROLES_SHARED", ["on", "off"], "off") === "on";
   return environment.finish({
     url: readDatabaseUrl(environment),
+    shardCount: readShardCount(environment),
     rolePassword: readRolePassword(environment, `${schema.toUpperCase()}_DATABASE_PASSWORD${roleSuffix}`),
     installation: areRolesShared ? undefined : environment.text("PARLEY_INSTALLATION", ""),
     /** The roles of an installation are named after their schemas, such as `parley_quota`. */
@@ -99,6 +120,18 @@ function readRolePrefix(environment: Environment): string {
       `DATABASE_ROLE_PREFIX must be at most 40 lower-case letters, digits and _, and not start with a digit, not "${prefix}"`,
     );
   return prefix;
+}
+
+function printResult(subject: string, result: MigrateResult): void {
+  for (const line of describeResult(result)) process.stdout.write(`${subject}: ${line}\n`);
+}
+
+function printProblem(schema: string, problem: string): void {
+  process.stderr.write(`${schema}: cannot migrate: ${problem}\n`);
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : "failed";
 }
 
 function describeResult({ applied, newerMigration }: MigrateResult): string[] {

@@ -2,6 +2,7 @@ import pg from "pg";
 import type { Logger } from "../process/logger.ts";
 import { withRetry } from "../process/retry.ts";
 import { type Queryable, sqlState } from "./database.ts";
+import { readDatabaseName } from "./database-name.ts";
 import { assertRoleIsOwn, buildMarkStatement, type RoleOwner } from "./role-owner.ts";
 
 /** Limits a service's statements and transactions. Set on the role, because PgBouncer shares sessions between clients. */
@@ -194,7 +195,7 @@ export async function grantAccess(
   role: string,
   appendOnlyTables: readonly string[] = [],
 ): Promise<void> {
-  const database = pg.escapeIdentifier(client.database ?? "");
+  const database = pg.escapeIdentifier(await readDatabaseName(client));
   const findDifferences = async () => [
     ...(await findMissingGrants(client, schema, role, appendOnlyTables)),
     ...(await findExcessGrants(client, schema, role, appendOnlyTables)),

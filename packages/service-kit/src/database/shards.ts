@@ -18,7 +18,7 @@ export type ShardedDatabase = { database: Database; shards: readonly Shard[] };
 export const SHARD_NUMBER = "coalesce(current_setting('parley.shard', true), '0')::integer";
 
 /** The most connections of one shard's pool. So a process has at most DATABASE_POOL + 4 × DATABASE_SHARDS connections to the router. */
-const SHARD_CONNECTIONS = 4;
+export const SHARD_CONNECTIONS = 4;
 
 /**
  * Reads DATABASE_SHARDS, the number of logical shards. With more than one, DATABASE_URL leads to a router. At the same address, the router serves

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { expect, it } from "vitest";
+import { SHARD_CONNECTIONS } from "@parley/service-kit/migrations";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { type Manifest, workloads } from "./manifest.ts";
+import { type Manifest, ofKind, workloads } from "./manifest.ts";
 import { renderChart, runHelmTemplate, valuesFile } from "./render.ts";
 
 /** Lists the containers that have a variable, each with its workload's kind and the variable's value, for example "Deployment quota off". */
@@ -98,4 +99,72 @@ it("refuses replicas and pools that may open more than database.maxConnections c
       "The connections of draining pods are not included. Lower databasePool",
   );
   expect((await runHelmTemplate("minimal", [...sets, "database.maxConnections=290"])).code).toBe(0);
+});
+
+describe("with database.router", () => {
+  const router = [
+    "database.router.enabled=true",
+    "database.router.host=router.example.com",
+    "database.router.shards=16",
+  ];
+
+  it("connects the services and the migrations to the router, and gives them the number of shards", async () => {
+    const { manifests } = await renderChart("minimal", [...router, "database.router.port=6432"]);
+    const addresses = variableByContainer(manifests, "DATABASE_URL").map((each) => /@(\S+)\//.exec(each)?.[1]);
+    expect(addresses).toEqual(Array.from({ length: 6 }, () => "router.example.com:6432"));
+    const shards = variableByContainer(manifests, "DATABASE_SHARDS").map((each) => each.split(" "));
+    expect(shards.map(([kind, , number]) => [kind, number]).sort()).toEqual([
+      ...Array.from({ length: 3 }, () => ["Deployment", "16"]),
+      ...Array.from({ length: 3 }, () => ["Job", "16"]),
+    ]);
+  });
+
+  it("connects the migrations to a router of their own, and every connection to database.port by default", async () => {
+    const { manifests } = await renderChart("minimal", [...router, "migrations.database.host=session.example.com"]);
+    const addresses = variableByContainer(manifests, "DATABASE_URL").map((each) => /@(\S+)\//.exec(each)?.[1]);
+    const [own, services] = ["session.example.com:5432", "router.example.com:5432"];
+    expect(addresses.sort()).toEqual([services, services, services, own, own, own]);
+  });
+
+  it("lets the network policies permit the router's port at the peers of networkPolicy.database", async () => {
+    const { manifests } = await renderChart("production", [
+      ...router,
+      "database.router.port=6432",
+      "database.maxConnections=2000",
+    ]);
+    const rules = ofKind(manifests, "NetworkPolicy").map((policy) => [
+      policy.metadata.labels?.["app.kubernetes.io/component"],
+      JSON.stringify(policy.spec.egress).includes(
+        '"ports":[{"port":6432,"protocol":"TCP"}],"to":[{"namespaceSelector"',
+      ),
+    ]);
+    const permitted = rules.filter(([, isPermitted]) => isPermitted).map(([component]) => component);
+    expect(permitted.sort()).toEqual(["conversation", "llm-proxy", "migrations", "quota"]);
+  });
+
+  it("counts a pool for each shard in the sum of the connections", async () => {
+    const sets = [...router, "conversation.replicas=9", "llmProxy.databasePool=5"];
+    const perReplica = SHARD_CONNECTIONS * 16;
+    const sum = (9 + 3) * (10 + perReplica) + (2 + 1) * (5 + perReplica) + (2 + 1) * (10 + perReplica);
+    const refused = await runHelmTemplate("minimal", [...sets, `database.maxConnections=${sum - 1}`]);
+    expect(refused.code).toBe(1);
+    expect(refused.output).toContain(
+      `may open ${sum} database connections during a rollout, and database.maxConnections is ${sum - 1}: ` +
+        `conversation (9 + 3) × (10 + ${perReplica}), llm-proxy (2 + 1) × (5 + ${perReplica}), quota (2 + 1) × (10 + ${perReplica}). ` +
+        "Each term is (replicas + surge) × (databasePool + 4 × database.router.shards). ",
+    );
+    expect((await runHelmTemplate("minimal", [...sets, `database.maxConnections=${sum}`])).code).toBe(0);
+  });
+
+  it.each([
+    ["database.router.host=", "database.router.host is empty"],
+    ["database.router.shards=1", "database.router.shards is below 2"],
+    ["database.router.shards=65", "/database/router/shards"],
+    ["llmProxy.databaseHost=calls.example.com", "Remove llmProxy.databaseHost and migrations.database.hosts.llmProxy"],
+    ["migrations.database.hosts.quota=quota.example.com", "Remove quota.databaseHost"],
+  ])("refuses %s", async (set, reason) => {
+    const { code, output } = await runHelmTemplate("minimal", [...router, set]);
+    expect(code).toBe(1);
+    expect(output).toContain(reason);
+  });
 });

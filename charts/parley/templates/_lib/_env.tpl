@@ -186,7 +186,8 @@ contain any character.
 */}}
 {{- define "parley.databaseUrl" -}}
 {{- $db := .root.Values.database -}}
-{{- $host := .host | required "database.host is empty: name your PostgreSQL server" -}}
+{{- $missing := ternary "database.router.host is empty: name the router" "database.host is empty: name your PostgreSQL server" $db.router.enabled -}}
+{{- $host := .host | required $missing -}}
 postgres://{{ .user }}@{{ $host }}:{{ .port | int }}/{{ $db.name }}
 {{- if include "parley.usesTrialPostgres" .root }}
 {{- else if eq $db.tls.mode "verify-full" }}?sslmode=verify-full
@@ -200,15 +201,24 @@ postgres://{{ .user }}@{{ $host }}:{{ .port | int }}/{{ $db.name }}
 {{ ternary "_2" "" (eq (int .Values.database.roleSet) 2) }}
 {{- end -}}
 
+{{/* The variable with the number of logical shards, if there is a router. */}}
+{{- define "parley.shardsEnv" -}}
+{{- with .Values.database.router }}{{- if .enabled }}
+- name: DATABASE_SHARDS
+  value: {{ .shards | int | quote }}
+{{- end }}{{- end }}
+{{- end -}}
+
 {{/* The variables of a service's database connection. Takes a component (see _pod.tpl) whose "schema" is set. */}}
 {{- define "parley.databaseEnv" -}}
 {{- $db := .root.Values.database -}}
 {{- $suffix := include "parley.roleSetSuffix" .root -}}
 - name: DATABASE_URL
-  value: {{ include "parley.databaseUrl" (dict "root" .root "user" (printf "%s%s%s%s" $db.rolePrefix .schema $suffix $db.userSuffix) "host" (default (include "parley.databaseHost" .root) .values.databaseHost) "port" $db.port) | quote }}
+  value: {{ include "parley.databaseUrl" (dict "root" .root "user" (printf "%s%s%s%s" $db.rolePrefix .schema $suffix $db.userSuffix) "host" (default (include "parley.databaseHost" .root) .values.databaseHost) "port" (include "parley.databasePort" .root)) | quote }}
 {{ include "parley.secretEnv" (dict "root" .root "env" "PGPASSWORD" "key" (printf "%s_DATABASE_PASSWORD%s" (upper .schema) $suffix) "secret" $db.existingSecret) }}
 - name: DATABASE_POOL
   value: {{ .values.databasePool | quote }}
+{{- include "parley.shardsEnv" .root }}
 {{- if not $db.preparedStatements }}
 - name: DATABASE_PREPARED_STATEMENTS
   value: "off"

@@ -150,7 +150,7 @@ addresses if the component requests the URLs of users.
 {{- if include "parley.usesTrialPostgres" . -}}
 {{ include "parley.toCallee" (dict "root" . "callee" "trial-postgres" "port" "postgres") }}
 {{- else -}}
-{{ include "parley.toPeers" (dict "peers" .Values.networkPolicy.database "port" .Values.database.port) }}
+{{ include "parley.toPeers" (dict "peers" .Values.networkPolicy.database "port" (include "parley.databasePort" .)) }}
 {{- end -}}
 {{- end -}}
 

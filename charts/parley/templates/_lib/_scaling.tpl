@@ -12,14 +12,16 @@
 {{- end -}}
 
 {{/*
-The database connections that a service may open: the pools of all replicas, including the replicas that a rollout adds.
-Expects a component's name and values. Returns the number and its explanation as JSON, such as {"count": 30, "explanation": "quota (2 + 1) × 10"}.
+The database connections that a service may open: the pools of all replicas, including the replicas that a rollout adds. "shardPools" is the sum of
+a replica's pools for single shards. Expects a component's name and values. Returns the number and its explanation as JSON, such as
+{"count": 30, "explanation": "quota (2 + 1) × 10"}.
 */}}
 {{- define "parley.connections" -}}
 {{- $replicas := include "parley.maxReplicas" .values | int -}}
 {{- $surge := divf (mul $replicas (include "parley.maxSurgePercent" . | int)) 100 | ceil | int -}}
-{{- $count := mul (add $replicas $surge) .values.databasePool -}}
-{{- dict "count" $count "explanation" (printf "%s (%d + %d) × %d" .name $replicas $surge (int .values.databasePool)) | toJson -}}
+{{- $count := mul (add $replicas $surge) (add .values.databasePool .shardPools) -}}
+{{- $pools := ternary (printf "(%d + %d)" (int .values.databasePool) (int .shardPools)) (toString (int .values.databasePool)) (gt (int .shardPools) 0) -}}
+{{- dict "count" $count "explanation" (printf "%s (%d + %d) × %s" .name $replicas $surge $pools) | toJson -}}
 {{- end -}}
 
 {{/*

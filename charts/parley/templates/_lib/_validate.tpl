@@ -50,26 +50,44 @@
 {{- fail "sso.roleClaim is empty. Set it to the claim with the roles." -}}
 {{- end -}}
 {{- include "parley.console.validate" . -}}
+{{- include "parley.validate.router" . -}}
 {{- include "parley.validate.connections" . -}}
 {{- if .Values.networkPolicy.enabled -}}
 {{- include "parley.validate.networkPolicy" . -}}
 {{- end -}}
 {{- end -}}
 
+{{/* Fails if the router has too few shards, or if a service has a server beside the router: each shard has the schemas of all services. */}}
+{{- define "parley.validate.router" -}}
+{{- if .Values.database.router.enabled -}}
+{{- if lt (int .Values.database.router.shards) 2 -}}
+{{- fail "database.router.shards is below 2. Set it to the number of logical shards behind the router; see docs/install/scaling.md." -}}
+{{- end -}}
+{{- range $name, $values := dict "conversation" .Values.conversation "quota" .Values.quota "llmProxy" .Values.llmProxy -}}
+{{- if or $values.databaseHost (get $.Values.migrations.database.hosts $name) -}}
+{{- fail (printf "database.router and a server for %s are mutually exclusive, because every shard has the schemas of all services. Remove %s.databaseHost and migrations.database.hosts.%s." $name $name $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Fails if the services may open more than database.maxConnections connections. A service with its own databaseHost does not count. */}}
 {{- define "parley.validate.connections" -}}
+{{- /* A service has a pool of 4 connections for each shard: SHARD_CONNECTIONS in packages/service-kit/src/database/shards.ts. */ -}}
+{{- $shardPools := ternary (mul 4 .Values.database.router.shards) 0 .Values.database.router.enabled -}}
+{{- $pools := ternary "(databasePool + 4 × database.router.shards)" "databasePool" .Values.database.router.enabled -}}
 {{- $total := 0 -}}
 {{- $explanations := list -}}
 {{- range $name, $values := dict "conversation" .Values.conversation "quota" .Values.quota "llm-proxy" .Values.llmProxy -}}
 {{- if not $values.databaseHost -}}
-{{- $connections := include "parley.connections" (dict "name" $name "values" $values) | fromJson -}}
+{{- $connections := include "parley.connections" (dict "name" $name "values" $values "shardPools" $shardPools) | fromJson -}}
 {{- $total = add $total (int $connections.count) -}}
 {{- $explanations = append $explanations $connections.explanation -}}
 {{- end -}}
 {{- end -}}
 {{- with .Values.database.maxConnections -}}
 {{- if gt $total (int .) -}}
-{{- fail (printf "the services may open %d database connections during a rollout, and database.maxConnections is %d: %s. Each term is (replicas + surge) × databasePool. The connections of draining pods are not included. Lower databasePool, replicas or autoscaling.maxReplicas, or raise database.maxConnections and the limit of the server or pooler; see docs/install/sizing.md." $total (int .) (join ", " $explanations)) -}}
+{{- fail (printf "the services may open %d database connections during a rollout, and database.maxConnections is %d: %s. Each term is (replicas + surge) × %s. The connections of draining pods are not included. Lower databasePool, replicas or autoscaling.maxReplicas, or raise database.maxConnections and the limit of the server or pooler; see docs/install/sizing.md." $total (int .) (join ", " $explanations) $pools) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -27,7 +27,7 @@ argocd.argoproj.io/sync-wave: {{ .weight | quote }}
 {{- if include "parley.usesTrialPostgres" .root -}}
 {{ include "parley.toDatabase" .root }}
 {{- else -}}
-{{ include "parley.toPeers" (dict "peers" $values.networkPolicy.database "port" (default $values.database.port $values.migrations.database.port)) }}
+{{ include "parley.toPeers" (dict "peers" $values.networkPolicy.database "port" (default (include "parley.databasePort" .root) $values.migrations.database.port)) }}
 {{- end -}}
 {{- if include "parley.migrations.isHook" .root }}
 {{ include "parley.preflight.to" . }}
@@ -47,7 +47,7 @@ this template's output, so do not add YAML comments to it.
 {{- $values := .Values -}}
 {{- $migrations := dict "root" . "name" "migrations" "values" $values.migrations -}}
 {{- $host := default (include "parley.databaseHost" .) $values.migrations.database.host -}}
-{{- $port := default $values.database.port $values.migrations.database.port -}}
+{{- $port := default (include "parley.databasePort" .) $values.migrations.database.port -}}
 {{- /* Without a hook, the containers wait until the Secret exists. */ -}}
 {{- $isHook := include "parley.migrations.isHook" . -}}
 {{- /* cert-manager creates the certificates only after the hook. */ -}}
@@ -85,6 +85,9 @@ template:
           {{- include "parley.secretEnv" (dict "root" $ "optional" $isHook "env" "PGPASSWORD" "key" $values.migrations.admin.passwordKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
           - name: DATABASE_URL
             value: {{ include "parley.databaseUrl" $database | quote }}
+          {{- with include "parley.shardsEnv" $ | trim }}
+          {{- . | nindent 10 }}
+          {{- end }}
           {{- with include "parley.extraCaEnv" $migrations | trim }}
           {{- . | nindent 10 }}
           {{- end }}

@@ -4,12 +4,26 @@
 {{- end -}}
 
 {{- define "parley.databaseHost" -}}
-{{ ternary (include "parley.host" (dict "root" . "name" "trial-postgres")) .Values.database.host (eq (include "parley.usesTrialPostgres" .) "true") }}
+{{- if include "parley.usesTrialPostgres" . -}}
+{{ include "parley.host" (dict "root" . "name" "trial-postgres") }}
+{{- else if .Values.database.router.enabled -}}
+{{ .Values.database.router.host }}
+{{- else -}}
+{{ .Values.database.host }}
+{{- end -}}
+{{- end -}}
+
+{{- define "parley.databasePort" -}}
+{{- $port := .Values.database.port -}}
+{{- if .Values.database.router.enabled -}}
+{{- $port = default $port .Values.database.router.port -}}
+{{- end -}}
+{{ $port | int }}
 {{- end -}}
 
 {{/* Returns "true" if the services use the trial's PostgreSQL server. */}}
 {{- define "parley.usesTrialPostgres" -}}
-{{- if and .Values.trial.enabled (not .Values.database.host) }}true{{ end -}}
+{{- if and .Values.trial.enabled (not .Values.database.host) (not .Values.database.router.enabled) }}true{{ end -}}
 {{- end -}}
 
 {{/* The identity provider as JSON. If a trial has no identity provider, the URLs have a host that cannot exist, so no access token is valid. */}}

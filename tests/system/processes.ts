@@ -90,7 +90,12 @@ export const SERVICES_WITH_DATABASE = ["conversation", "quota", "llm-proxy"] as 
 export type ServiceWithDatabase = (typeof SERVICES_WITH_DATABASE)[number];
 
 /** Runs a service's migrations in a process, as an installation does. If `password` is undefined, the service's role must exist. */
-export async function migrateAsProcess(name: ServiceWithDatabase, url: string, password?: string) {
+export async function migrateAsProcess(
+  name: ServiceWithDatabase,
+  url: string,
+  password?: string,
+  env: Record<string, string> = {},
+) {
   const migration = await startProcess({
     name: `${name} migrations`,
     command: process.execPath,
@@ -101,6 +106,7 @@ export async function migrateAsProcess(name: ServiceWithDatabase, url: string, p
       DATABASE_URL: url,
       DATABASE_ROLES_SHARED: "on",
       ...(password !== undefined && { DATABASE_PASSWORD: password }),
+      ...env,
     },
   });
   const { code } = await migration.exited;
@@ -108,7 +114,12 @@ export async function migrateAsProcess(name: ServiceWithDatabase, url: string, p
 }
 
 /** Throws if the migrations fail. */
-export async function runMigrations(name: ServiceWithDatabase, url: string, password: string): Promise<void> {
-  const { code, stdout, stderr } = await migrateAsProcess(name, url, password);
+export async function runMigrations(
+  name: ServiceWithDatabase,
+  url: string,
+  password: string,
+  env: Record<string, string> = {},
+): Promise<void> {
+  const { code, stdout, stderr } = await migrateAsProcess(name, url, password, env);
   if (code !== 0) throw new Error(`migrations of ${name} failed: ${stdout}${stderr}`);
 }

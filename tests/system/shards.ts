@@ -22,14 +22,14 @@ export async function createShards(count: number, serverUrl: string): Promise<Te
   for (let number = 0; number < count; number++) {
     const shard = await createDatabase(undefined, { serverUrl: servers[number % servers.length] ?? "" });
     resources.defer(() => shard.drop());
-    await queryRows(shard.url, `ALTER DATABASE "${shard.name}" SET parley.shard = '${number}'`);
-    await Promise.all(SERVICES_WITH_DATABASE.map((name) => runMigrations(name, shard.url, SERVICE_ROLE_PASSWORD)));
     shards.push(shard);
   }
   const router = await startShardRouter({ shardUrls: shards.map(({ url }) => url) });
   resources.defer(() => router.stop());
-  const running = resources.move();
   const url = router.through(shards[0]?.url ?? "");
+  const env = { DATABASE_SHARDS: String(count) };
+  await Promise.all(SERVICES_WITH_DATABASE.map((name) => runMigrations(name, url, SERVICE_ROLE_PASSWORD, env)));
+  const running = resources.move();
   return { name: new URL(url).pathname.slice(1), url, router, shards, drop: () => running.disposeAsync() };
 }
 

@@ -476,14 +476,14 @@ describe("parley usage, usage-audit and conversation", () => {
       }),
     ]);
     const { stdout } = await run("conversation", "export", id, ...workspace);
-    const transcript = JSON.parse(stdout) as { messages: { role: string; content: string }[] };
+    const transcript = JSON.parse(stdout) as { session: object; messages: { role: string; content: string }[] };
     expect(transcript.messages.map(({ content }) => content)).toEqual([
       "Hello\u001b[31m\u009b2J\u202e?\nassistant  2026",
       text,
     ]);
     expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(await json("conversation", "show", id, ...workspace)).toEqual({
-      ...transcript,
+      session: { ...transcript.session, visitor_verified: false },
       messages: transcript.messages.map((message, index) => ({
         ...message,
         review: index === 1 ? "bad" : "",

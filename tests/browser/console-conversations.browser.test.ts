@@ -23,9 +23,11 @@ describeInBrowser("conversations in the console", (fixture) => {
     await page.field("Visitor").fill(visitor);
     await keyboard.press("Enter");
     await row(other).waitFor({ state: "hidden" });
+    await row(visitor).getByText("Claimed visitor").waitFor();
     await page.tabTo(row(visitor));
     await keyboard.press("Enter");
     await page.heading(visitor).waitFor();
+    await page.tab.getByText("Claimed visitor: the page sent this id, and nobody verified it.").waitFor();
     await page.tab.getByText("Rated good").waitFor();
     await page.tab.getByText("regular").waitFor();
     await page.tabTo("1 passage of knowledge");

@@ -560,7 +560,7 @@ const decisions: Section[] = [
     id: "D40",
     title: "Conversations of a workspace",
     sentences: {
-      1: "`GET /api/conversations/` lists each session's fields, `message_count`, `rating`, `review` and `excerpt`, newest activity first.",
+      1: "`GET /api/conversations/` lists each session's fields, `visitor_verified`, `message_count`, `rating`, `review` and `excerpt`, newest activity first.",
       2: "Pages by `cursor` and `next_cursor`, 20 conversations by default, at most 100.",
       3: "Filters: `bot_slug`, `source`, `since`, `until`, `visitor_id`, `rating`, `review` and the text `q`.",
       4: "An unknown, repeated or invalid parameter gets 400 `invalid_parameter`. A malformed erasure request gets 400 `invalid_json` or `invalid_message`.",
@@ -618,6 +618,7 @@ const decisions: Section[] = [
       6: "4 and 5 also apply to replays, resumptions, stops and ratings, and while the reply runs. They precede `idempotency_key_reused`.",
       7: "With a public key whose identity is `required`, a request without a token: 401 `visitor_token_required`. Both 401 precede the look-up of the session.",
       8: "The playground has no verified visitors.",
+      9: "`visitor_verified` of the list of conversations is whether a token has verified `visitor_id`. The exports do not have this field.",
     },
   },
 ];

@@ -103,6 +103,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const { session } = await readTranscript(system, own, first.session_id);
       expect(conversations[0]).toEqual({
         ...session,
+        visitor_verified: false,
         message_count: 4,
         rating: "down",
         review: "",

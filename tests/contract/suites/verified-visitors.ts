@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { SignJWT } from "jose";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import type { Api, ApiResponse } from "../support/api.ts";
+import { type Api, type ApiResponse, bearer } from "../support/api.ts";
 import {
   addBot,
   addKey,
@@ -12,6 +12,7 @@ import {
   createMemberToken,
   formatError,
   formatRefusal,
+  memberClaims,
   readTranscript,
 } from "../support/contract-system.ts";
 import { promptOf } from "../support/stream.ts";
@@ -204,6 +205,27 @@ export function verifiedVisitorsSuite(shared: () => ContractSystem): void {
     const visitor_token = await signToken("X", { metadata: { plan: "gold" } });
     await api.chat(tenant, { session_id, ...page, visitor_token });
     expect(await stored()).toMatchObject({ visitor_id: "X", visitor_metadata: { plan: "gold" } });
+  });
+
+  test("the list of conversations has whether each visitor is verified, and the exports do not [D46/9]", async () => {
+    const own = await createTenant(system.admin);
+    const keyOfOwn = await system.admin.identityKeys.createIdentityKey({ workspaceId: own.workspaceId });
+    const { meta: claimed } = await api.chat(own, { visitor_id: "X" });
+    const { meta: anonymous } = await api.chat(own, {});
+    const visitor_token = await signToken("X", { key: keyOfOwn.secret });
+    const { meta: verified } = await api.chat(own, { visitor_token });
+    const viewer = await system.sso.sign({ ...memberClaims(system, own), roles: ["parley-viewer"] });
+    const { body } = await api.call({ path: "/api/conversations/", headers: bearer(viewer) });
+    const { conversations } = body as { conversations: { id: string; visitor_verified: boolean }[] };
+    expect(new Map(conversations.map((each) => [each.id, each.visitor_verified]))).toEqual(
+      new Map([
+        [claimed?.session_id, false],
+        [anonymous?.session_id, false],
+        [verified?.session_id, true],
+      ]),
+    );
+    const { session } = await readTranscript(system, own, String(verified?.session_id));
+    expect(session).not.toHaveProperty("visitor_verified");
   });
 
   describe("a token that is not valid", () => {

@@ -16,6 +16,7 @@ import { DeleteConversation } from "../conversations/delete-conversation.tsx";
 import { describeBrowser, describePage } from "../conversations/describe-visit.ts";
 import { EraseVisitor } from "../conversations/erase-visitor.tsx";
 import { Turn } from "../conversations/turn.tsx";
+import { describeVerification } from "../conversations/visitor.tsx";
 import { t } from "../i18n/t.tsx";
 
 const route = getRouteApi("/shell/conversations/$id");
@@ -62,7 +63,9 @@ export function Conversation() {
             </>
           )
         }
-      />
+      >
+        {session && describeVerification(session)}
+      </PageHeader>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
       {session && <About session={session} bots={bots} />}

@@ -17,6 +17,7 @@ import { ExportMenu } from "../conversations/export-menu.tsx";
 import { Filters } from "../conversations/filters.tsx";
 import { Rating } from "../conversations/rating.tsx";
 import { ReviewBadge } from "../conversations/review.tsx";
+import { VisitorBadge } from "../conversations/visitor.tsx";
 import { plural, t } from "../i18n/t.tsx";
 
 const route = getRouteApi("/shell/conversations");
@@ -107,6 +108,7 @@ function ConversationRow({ conversation, bots }: { conversation: SessionSummary;
               {excerpt || t("No text")}
             </strong>
             {source === "playground" && <span className="badge neutral">{t("Playground")}</span>}
+            <VisitorBadge session={conversation} />
             <Rating rating={rating} />
             <ReviewBadge review={review} />
           </span>

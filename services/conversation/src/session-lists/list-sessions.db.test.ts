@@ -32,17 +32,19 @@ async function searchAll(filters: Filters = {}) {
 
 test("ListSessions returns every field of a session, and does not count the messages of a streaming turn", async () => {
   const ownBot = await createBot(system.database);
+  const verified = { visitorId: "v1", visitorVerified: true };
   const visitor = {
-    visitorId: "v1",
+    ...verified,
     visitorMetadata: '{"plan":"pro"}',
     referrer: "https://a.example/",
     userAgent: "UA",
   };
   const turn = newTurn(ownBot, visitor);
   const messageId = await runTurn(system.database, turn);
-  await openTurn(system.database, newTurn(ownBot, { sessionId: turn.sessionId }));
+  await openTurn(system.database, newTurn(ownBot, { sessionId: turn.sessionId, ...verified }));
   await system.conversation.rateMessage(
     {
+      ...verified,
       workspaceId: ownBot.workspaceId,
       botId: ownBot.id,
       sessionId: turn.sessionId,

@@ -30,6 +30,7 @@ export type SessionSummary = {
   botSlug: string;
   source: string;
   visitorId: string;
+  visitorVerified: boolean;
   visitorMetadata: string;
   referrer: string;
   userAgent: string;
@@ -132,7 +133,7 @@ function listSql(workspaceId: string, filters: ListFilters, after: SessionPositi
   const text = `
     SELECT s.session_id AS id,
            (SELECT slug FROM conversation.bots b WHERE b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id) AS "botSlug",
-           s.source, coalesce(s.visitor_id, '') AS "visitorId",
+           s.source, coalesce(s.visitor_id, '') AS "visitorId", s.visitor_verified AS "visitorVerified",
            coalesce(s.visitor_metadata, '{}')::text AS "visitorMetadata", coalesce(s.referrer, '') AS referrer,
            coalesce(s.user_agent, '') AS "userAgent",
            ${formatTimeSql("s.started_at")} AS "startedAt", ${formatTimeSql("s.last_activity_at")} AS "lastActivityAt",

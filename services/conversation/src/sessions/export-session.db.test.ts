@@ -79,6 +79,19 @@ test("GetTranscript exports the transcript with every field that the contract sp
   });
 });
 
+test("GetTranscript exports whether a visitor is verified only with reviews", async () => {
+  const turn = newTurn(bot, { visitorId: "v1", visitorVerified: true });
+  await runTurn(system.database, turn);
+  const { workspaceId, sessionId } = turn;
+  const read = async (withReviews: boolean) => {
+    const request = { workspaceId, sessionId, withReviews };
+    return JSON.parse((await collect(system.sessions.getTranscript(request, { timeoutMs: 60_000 }))).text);
+  };
+  const { session } = await read(false);
+  expect(session).not.toHaveProperty("visitor_verified");
+  expect((await read(true)).session).toEqual({ ...session, visitor_verified: true });
+});
+
 test("GetTranscript leaves out turns that are still streaming, and exports a session without messages", async () => {
   const turn = newTurn(bot);
   await openTurn(system.database, turn);

@@ -1,12 +1,18 @@
 import { type Database, notFound, readWithRetry } from "@parley/service-kit";
 import type { RunStatement } from "./export-pacer.ts";
-import { IS_LISTED, MESSAGE_FIELDS, OWNER_MESSAGE_FIELDS, SESSION_FIELDS } from "./session-fields.store.ts";
+import {
+  IS_LISTED,
+  MESSAGE_FIELDS,
+  OWNER_MESSAGE_FIELDS,
+  OWNER_SESSION_FIELDS,
+  SESSION_FIELDS,
+} from "./session-fields.store.ts";
 
-const SESSION = `
+const sessionSql = (sessionFields: string) => `
   SELECT row_to_json(document)::text AS json,
          (SELECT coalesce(max(m.message_id), 0) FROM conversation.messages m WHERE m.workspace_id = $1 AND m.session_id = $2) AS "lastId"
   FROM (
-    SELECT ${SESSION_FIELDS}
+    SELECT ${sessionFields}
     FROM conversation.sessions s
     JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
     WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${IS_LISTED}
@@ -52,6 +58,8 @@ export type ExportOptions = {
   afterMessageId?: number;
   /** Adds each message's review. */
   withReviews?: boolean;
+  /** Adds to the session whether its visitor is verified. */
+  withVerification?: boolean;
 };
 
 /** A session as JSON, and its messages in pages. */
@@ -92,10 +100,16 @@ export async function openTranscript(
   database: Database,
   workspaceId: string,
   sessionId: string,
-  { run = (statement) => statement(), afterMessageId = 0, withReviews = false }: ExportOptions = {},
+  {
+    run = (statement) => statement(),
+    afterMessageId = 0,
+    withReviews = false,
+    withVerification = false,
+  }: ExportOptions = {},
 ): Promise<Transcript | undefined> {
   const read = <T>(statement: () => Promise<T>) => run(() => readWithRetry(statement));
-  const readSession = () => database.query<{ json: string; lastId: number }>(SESSION, [workspaceId, sessionId]);
+  const sessionText = sessionSql(withVerification ? OWNER_SESSION_FIELDS : SESSION_FIELDS);
+  const readSession = () => database.query<{ json: string; lastId: number }>(sessionText, [workspaceId, sessionId]);
   const [session] = (await read(readSession)).rows;
   if (session === undefined) return undefined;
 

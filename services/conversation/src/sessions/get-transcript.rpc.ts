@@ -19,7 +19,8 @@ export async function* handleGetTranscript(
   if (!isWorkspaceId(workspaceId) || !isUuid(sessionId)) throw sessionNotFound();
   let isMissing = true;
   const run = pacer.pace((statement) => limiter.run(workspaceId, signal, statement), signal);
-  for await (const piece of exportSession(database, workspaceId, sessionId, { run, withReviews })) {
+  const options = { run, withReviews, withVerification: withReviews };
+  for await (const piece of exportSession(database, workspaceId, sessionId, options)) {
     if (signal.aborted) return;
     isMissing = false;
     const bytes = Buffer.from(piece);

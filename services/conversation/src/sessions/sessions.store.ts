@@ -9,6 +9,7 @@ export type SessionDetails = {
   startedAt: Date;
   lastActivityAt: Date;
   visitorId: string;
+  visitorVerified: boolean;
   /** A JSON object. */
   visitorMetadata: string;
   referrer: string;
@@ -23,7 +24,8 @@ export async function findSession(
 ): Promise<SessionDetails | undefined> {
   const { rows } = await database.query<SessionDetails>(
     `SELECT s.session_id AS id, b.slug AS "botSlug", s.source, s.started_at AS "startedAt", s.last_activity_at AS "lastActivityAt",
-            coalesce(s.visitor_id, '') AS "visitorId", coalesce(s.visitor_metadata, '{}')::text AS "visitorMetadata",
+            coalesce(s.visitor_id, '') AS "visitorId", s.visitor_verified AS "visitorVerified",
+            coalesce(s.visitor_metadata, '{}')::text AS "visitorMetadata",
             coalesce(s.referrer, '') AS referrer, coalesce(s.user_agent, '') AS "userAgent"
      FROM conversation.sessions s
      JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id

@@ -22,10 +22,11 @@ test("ListTurns returns a session, its turns (oldest first) and, without duplica
     [bot.id],
   );
   const chunkIds = [...rows.map(({ id }) => id), 9_999_999];
+  const visitor = { visitorId: "v1", visitorVerified: true };
   const { sessionId, ...first } = newTurn(bot, {
     message: "When?",
     chunkIds,
-    visitorId: "v1",
+    ...visitor,
     visitorMetadata: '{"plan":"pro"}',
     referrer: "https://a.example/",
     userAgent: "UA",
@@ -35,8 +36,9 @@ test("ListTurns returns a session, its turns (oldest first) and, without duplica
     { ...first, sessionId },
     { content: "In two days.", toolsCalled: [{ name: "look_up", arguments: {}, status: "ok", latency_ms: 12 }] },
   );
-  await runTurn(system.database, newTurn(bot, { sessionId, message: "Sure?", chunkIds }), { content: "Yes." });
-  await openTurn(system.database, newTurn(bot, { sessionId, message: "Really?" }));
+  const next = { sessionId, ...visitor };
+  await runTurn(system.database, newTurn(bot, { ...next, message: "Sure?", chunkIds }), { content: "Yes." });
+  await openTurn(system.database, newTurn(bot, { ...next, message: "Really?" }));
   await system.admin.query("UPDATE conversation.messages SET rating = 'up' WHERE message_id = $1", [messageId]);
 
   const turns = system.createAdminClient(TurnAdminService);
@@ -45,7 +47,7 @@ test("ListTurns returns a session, its turns (oldest first) and, without duplica
     session: {
       id: sessionId,
       botSlug: bot.slug,
-      visitorId: "v1",
+      ...visitor,
       visitorMetadata: '{"plan": "pro"}',
       referrer: "https://a.example/",
       userAgent: "UA",

@@ -15,6 +15,10 @@ const LIST_TIMEOUT_MS = 5_000;
 const Conversation = Type.Object(
   {
     ...Session.properties,
+    visitor_verified: Type.Boolean({
+      description:
+        "Whether a `visitor_token` has verified `visitor_id`. Otherwise any script of the site could set it.",
+    }),
     message_count: Type.Integer({ minimum: 0, description: "How many messages the transcript has." }),
     rating: Type.Enum(["", "up", "down"], {
       description: "`down` if any reply is rated down, `up` if only up, empty if none is rated.",
@@ -86,6 +90,7 @@ function toJson(session: SessionSummary): Static<typeof Conversation> {
     user_agent: session.userAgent,
     started_at: session.startedAt,
     last_activity_at: session.lastActivityAt,
+    visitor_verified: session.visitorVerified,
     message_count: session.messageCount,
     rating: session.rating as Static<typeof Conversation>["rating"],
     review: session.review as Static<typeof Conversation>["review"],

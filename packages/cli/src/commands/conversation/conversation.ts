@@ -7,7 +7,7 @@ import { messageToJson } from "../../output/json.ts";
 import { terminalColumns } from "../../output/result.ts";
 import { formatTable } from "../../output/table.ts";
 import { wholeNumberParser, workspaceOption } from "../options.ts";
-import { copyTranscript, showTranscript } from "./transcript.ts";
+import { copyTranscript, describeVisitor, showTranscript } from "./transcript.ts";
 
 const MAX_PAGE_SIZE = 100;
 
@@ -28,11 +28,12 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
           return {
             json: sessions.map((each) => messageToJson(SessionSummarySchema, each)),
             text: formatTable(
-              ["id", "bot", "source", "messages", "rating", "review", "started", "last active"],
+              ["id", "bot", "source", "visitor", "messages", "rating", "review", "started", "last active"],
               sessions.map((each) => [
                 each.id,
                 each.botSlug,
                 each.source,
+                describeVisitor(each) || "–",
                 each.messageCount,
                 each.rating || "–",
                 each.review || "–",

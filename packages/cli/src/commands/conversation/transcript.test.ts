@@ -25,9 +25,11 @@ test("the export of a transcript times out only after one hour, because the read
   expect([await text(output), timeoutMs]).toEqual(['{"a":1}\n', 3_600_000]);
 });
 
+const NOBODY = { source: "widget", visitor_id: "", visitor_verified: false };
+
 /** Returns what `conversation show` prints for a transcript with these messages, on a terminal of this width. */
-async function show(messages: readonly object[], columns: number): Promise<string | undefined> {
-  const session = { id: "s", bot_slug: "b", source: "widget", visitor_id: "", started_at: "" };
+async function show(messages: readonly object[], columns: number, visitor = NOBODY): Promise<string | undefined> {
+  const session = { id: "s", bot_slug: "b", started_at: "", ...visitor };
   const service = {
     async *getTranscript() {
       yield { json: Buffer.from(JSON.stringify({ session, messages })) };
@@ -63,4 +65,13 @@ test("conversation show prints the reason of a rating on one line, with invisibl
   };
   expect(await show([rated], 80)).toContain("rated down: too vague \\u{202e}!");
   expect(await show([{ ...rated, rating_reason: "" }], 80)).toMatch(/rated down$/m);
+});
+
+test.each<[string, Partial<typeof NOBODY>, string]>([
+  ["claimed", { visitor_id: "anna" }, "visitor  anna (claimed)"],
+  ["verified", { visitor_id: "anna", visitor_verified: true }, "visitor  anna (verified)"],
+  ["anonymous", {}, "visitor"],
+  ["a member in the playground", { source: "playground", visitor_id: "anna" }, "visitor  anna"],
+])("conversation show marks a visitor who is %s", async (_, fields, line) => {
+  expect((await show([], 80, { ...NOBODY, ...fields }))?.split("\n")).toContain(line);
 });

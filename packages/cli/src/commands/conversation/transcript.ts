@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { SessionAdminService } from "@parley/rpc/conversation";
+import { SessionAdminService, type SessionSummary } from "@parley/rpc/conversation";
 import type { CallAdmin } from "../../admin/call.ts";
 import { indentedLines, printable, printableJson } from "../../output/printable.ts";
 import type { Result } from "../../output/result.ts";
@@ -13,7 +13,14 @@ const READ_TIMEOUT_MS = 3_600_000;
 
 /** The fields of the export document (docs/api.md) that showTranscript reads. */
 type Transcript = {
-  session: { id: string; bot_slug: string; source: string; visitor_id: string; started_at: string };
+  session: {
+    id: string;
+    bot_slug: string;
+    source: string;
+    visitor_id: string;
+    visitor_verified: boolean;
+    started_at: string;
+  };
   messages: {
     role: string;
     content: string;
@@ -42,7 +49,7 @@ export async function copyTranscript(
   output.write("\n");
 }
 
-/** Returns the export document with reviews, as JSON and as text for a terminal that is `columns` wide. */
+/** Returns the export document with reviews and whether the visitor is verified, as JSON and as text for a terminal that is `columns` wide. */
 export async function showTranscript(
   callAdmin: CallAdmin,
   request: TranscriptRequest,
@@ -54,14 +61,26 @@ export async function showTranscript(
     return JSON.parse(Buffer.concat(parts).toString("utf8")) as JsonValue;
   });
   const { session, messages } = document as Transcript;
+  const { source, visitor_id: visitorId, visitor_verified: visitorVerified } = session;
+  const visitor = describeVisitor({ source, visitorId, visitorVerified });
   const head = formatFields([
     ["session", session.id],
     ["bot", session.bot_slug],
-    ["source", session.source],
-    ["visitor", session.visitor_id],
+    ["source", source],
+    ["visitor", visitor === "" ? visitorId : `${visitorId} (${visitor})`],
     ["started", session.started_at],
   ]);
   return { json: document, text: [head, ...messages.map((message) => formatMessage(message, columns))].join("\n") };
+}
+
+/** Whether a token verified the visitor's id. Empty without an id, and in the playground, where the id is the member's. */
+export function describeVisitor({
+  source,
+  visitorId,
+  visitorVerified,
+}: Pick<SessionSummary, "source" | "visitorId" | "visitorVerified">): "" | "claimed" | "verified" {
+  if (visitorId === "" || source === "playground") return "";
+  return visitorVerified ? "verified" : "claimed";
 }
 
 function formatMessage(message: Transcript["messages"][number], columns: number): string {

@@ -2789,6 +2789,13 @@ export declare type SessionSummary = Message<"parley.conversation.v1.SessionSumm
    * @generated from field: string excerpt = 13;
    */
   excerpt: string;
+
+  /**
+   * Whether a visitor token has verified visitor_id. Otherwise every script of the customer's site could set it.
+   *
+   * @generated from field: bool visitor_verified = 14;
+   */
+  visitorVerified: boolean;
 };
 
 /**
@@ -2936,7 +2943,7 @@ export declare type GetTranscriptRequest = Message<"parley.conversation.v1.GetTr
   sessionId: string;
 
   /**
-   * Whether each message also has its review, as in ExportSessions.
+   * Whether each message also has its review, as in ExportSessions, and the session visitor_verified, as in SessionSummary.
    *
    * @generated from field: bool with_reviews = 3;
    */
@@ -4034,6 +4041,13 @@ export declare type SessionDetails = Message<"parley.conversation.v1.SessionDeta
    * @generated from field: string last_activity_at = 9;
    */
   lastActivityAt: string;
+
+  /**
+   * As in SessionSummary.
+   *
+   * @generated from field: bool visitor_verified = 10;
+   */
+  visitorVerified: boolean;
 };
 
 /**

@@ -1,8 +1,9 @@
-import { randomUUID } from "node:crypto";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fixedUsage, freePort, startTcpProxy } from "@parley/test-support";
+import { SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { defineTopTests } from "./cli/top-suite.ts";
 import { chat } from "./system/chat.ts";
@@ -171,7 +172,7 @@ describe("parley bot", () => {
 });
 
 describe("a list of a workspace's bots, keys or sessions", () => {
-  it.each(["bot list", "key list", "conversation list"])(
+  it.each(["bot list", "key list", "identity-key list", "conversation list"])(
     "is an error, not an empty list, for an unknown workspace: parley %s",
     async (command) => {
       const { code, stdout, stderr } = await run(...command.split(" "), "--workspace", "nobody");
@@ -182,7 +183,7 @@ describe("a list of a workspace's bots, keys or sessions", () => {
 
   it("is empty for a workspace that has no bots, keys or sessions", async () => {
     const { id } = await json<{ id: string }>("workspace", "create", "--name", "New", "--plan", "free");
-    for (const command of ["bot", "key", "conversation"])
+    for (const command of ["bot", "key", "identity-key", "conversation"])
       expect(await json(command, "list", "--workspace", id)).toEqual([]);
   });
 });
@@ -203,6 +204,92 @@ describe("parley key", () => {
     const revoked = await json<{ revoked_at: string }>("key", "revoke", created.public_key);
     expect(revoked).toEqual({ ...(updated as object), revoked_at: expect.stringMatching(/Z$/) });
     expect(await json("key", "list", ...workspaceArgs())).toContainEqual(revoked);
+  });
+});
+
+describe("parley identity-key", () => {
+  type Created = { kid: string; secret: string };
+
+  it("creates a secret, whose tokens verify visitors in the lists of conversations, and revokes it", async () => {
+    const own = await createTenant(system.admin);
+    const workspace = ["--workspace", own.workspaceId];
+    const created = await json<Created>("identity-key", "create", ...workspace);
+    const { secret, ...key } = created;
+    expect(secret).toMatch(/^parley_visitor_/);
+    expect(key).toEqual({
+      kid: expect.any(String),
+      algorithm: "HS256",
+      workspace_id: own.workspaceId,
+      created_at: expect.stringMatching(/Z$/),
+    });
+    expect(await json("identity-key", "list", ...workspace)).toEqual([key]);
+    const listed = await run("identity-key", "list", ...workspace);
+    expect(listed.stdout).toMatch(new RegExp(`^KID +ALGORITHM +CREATED\\n${key.kid} +HS256 +`));
+    expect(listed.stdout).not.toContain(secret);
+
+    const sign = (sub: string) =>
+      new SignJWT({ sub })
+        .setProtectedHeader({ alg: "HS256", kid: key.kid })
+        .setExpirationTime("1h")
+        .sign(new TextEncoder().encode(secret));
+    const [verified, claimed] = [randomUUID(), randomUUID()];
+    await chat(system.url(), own, { session_id: verified, visitor_token: await sign("customer-42") });
+    await chat(system.url(), own, { session_id: claimed, visitor_id: "customer-42" });
+    expect(await json("conversation", "list", ...workspace)).toMatchObject([
+      { id: claimed, visitor_id: "customer-42", visitor_verified: false },
+      { id: verified, visitor_id: "customer-42", visitor_verified: true },
+    ]);
+    const { stdout } = await run("conversation", "list", ...workspace);
+    expect(stdout).toMatch(/^ID +BOT +SOURCE +VISITOR /);
+    expect(stdout).toMatch(new RegExp(`^${verified} .* widget +verified `, "m"));
+    expect(stdout).toMatch(new RegExp(`^${claimed} .* widget +claimed `, "m"));
+    const shown = await run("conversation", "show", verified, ...workspace);
+    expect(shown.stdout).toMatch(/^visitor +customer-42 \(verified\)$/m);
+
+    expect(await json("identity-key", "revoke", key.kid, ...workspace)).toEqual({ kid: key.kid, revoked: true });
+    expect(await json("identity-key", "list", ...workspace)).toEqual([]);
+    const again = await run("identity-key", "revoke", key.kid, ...workspace);
+    expect([again.code, again.stdout]).toEqual([1, ""]);
+    expect(again.stderr).toMatch(/^parley: no such identity key.*\n$/);
+  });
+
+  it("adds public keys as PEM and JWK without a secret, at most four keys in total", async () => {
+    const own = await createTenant(system.admin);
+    const create = ["identity-key", "create", "--workspace", own.workspaceId];
+    const { publicKey: ed25519 } = generateKeyPairSync("ed25519");
+    const { publicKey: p256 } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const [pem, jwk] = [join(dir, "visitors.pem"), join(dir, "visitors.jwk")];
+    await writeFile(pem, ed25519.export({ type: "spki", format: "pem" }));
+    await writeFile(jwk, JSON.stringify({ ...p256.export({ format: "jwk" }), kid: "ours" }));
+    const fromPem = await json<Created>(...create, "--public-key", pem);
+    expect(fromPem).toMatchObject({ algorithm: "EdDSA" });
+    expect(fromPem).not.toHaveProperty("secret");
+    expect(await json(...create, "--public-key", jwk)).toMatchObject({ kid: "ours", algorithm: "ES256" });
+    const taken = await run(...create, "--public-key", jwk);
+    expect([taken.code, taken.stderr]).toEqual([1, expect.stringMatching(/^parley: .*kid.*\n$/)]);
+
+    expect((await run(...create)).stdout).toMatch(
+      /^kid +\S+\nalgorithm +HS256\nworkspace +\S+\nsecret +parley_visitor_\S+ \(shown only now\)\n$/,
+    );
+    await json(...create);
+    const fifth = await run(...create);
+    expect([fifth.code, fifth.stderr]).toEqual([1, expect.stringMatching(/^parley: .*at most 4 identity keys.*\n$/)]);
+  });
+
+  it("refuses a file without a public key", async () => {
+    const file = join(dir, "no-key.pem");
+    const { privateKey } = generateKeyPairSync("ed25519");
+    for (const [content, problem] of [
+      ["", `${file} is empty`],
+      ["visitors", "must be a public key as PEM or JWK"],
+      [privateKey.export({ type: "pkcs8", format: "pem" }), "not the private key"],
+    ] as const) {
+      await writeFile(file, content);
+      const { code, stdout, stderr } = await run("identity-key", "create", ...workspaceArgs(), "--public-key", file);
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toContain(problem);
+    }
+    expect(await json("identity-key", "list", ...workspaceArgs())).toEqual([]);
   });
 });
 

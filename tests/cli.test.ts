@@ -89,6 +89,8 @@ describe("parley bot", () => {
         "No.",
         "--time-zone",
         "Europe/Berlin",
+        "--visitor-messages-per-day",
+        "20",
         "--name",
         "Helper",
         "--welcome-message",
@@ -107,6 +109,7 @@ describe("parley bot", () => {
       system_prompt: "Be brief.",
       fallback: "No.",
       time_zone: "Europe/Berlin",
+      visitor_messages_per_day: 20,
       display: {
         name: "Helper",
         welcome_message: "Hi",
@@ -126,6 +129,7 @@ describe("parley bot", () => {
     const { stdout } = await run("bot", "show", ...workspaceArgs(), "--slug", "helper");
     for (const line of [
       /^time zone +Europe\/Berlin$/m,
+      /^visitor messages per day +20$/m,
       /^border radius +4$/m,
       /^quick replies +One \| Two$/m,
       /^custom css vars +--gap: 4px; --pad: a=b$/m,

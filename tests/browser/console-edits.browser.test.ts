@@ -161,17 +161,18 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("saves a bot's time zone, which can be chosen with the keyboard alone", async () => {
+  it("saves a bot's time zone, which can be chosen with the keyboard alone, and its limit of messages", async () => {
     const slug = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/bots/${slug}`, await nameOf(slug));
     expect(await page.field("Time zone").inputValue()).toBe("UTC");
     await page.tabTo("Time zone");
     await page.tab.keyboard.type("Europe/Berlin");
+    await page.field("Messages of one visitor a day").fill("20");
     await page.button("Save").click();
     await eventually(() => page.announcement.innerText()).toContain("Saved");
     const { bot } = await fixture.service.admin.bots.getBot({ workspaceId: CONSOLE_WORKSPACE, slug });
-    expect(bot?.timeZone).toBe("Europe/Berlin");
+    expect(bot).toMatchObject({ timeZone: "Europe/Berlin", visitorMessagesPerDay: 20 });
     expect(await page.findAxeViolations()).toEqual([]);
     expect(page.problems).toEqual([]);
   });

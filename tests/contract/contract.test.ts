@@ -18,6 +18,7 @@ import { sessionsSuite } from "./suites/sessions.ts";
 import { streamSuite } from "./suites/stream.ts";
 import { startTimeoutScenarios, type TimeoutScenarios, timeoutsSuite } from "./suites/timeouts.ts";
 import { verifiedVisitorsSuite } from "./suites/verified-visitors.ts";
+import { visitorLimitSuite } from "./suites/visitor-limit.ts";
 import { visitorsSuite } from "./suites/visitors.ts";
 import { type ContractSystem, startContractSystem } from "./support/contract-system.ts";
 
@@ -43,6 +44,7 @@ describe("replies with an idempotency key", () => keyedRepliesSuite(shared));
 describe("sessions", () => sessionsSuite(shared));
 describe("visitors", () => visitorsSuite(shared));
 describe("verified visitors", () => verifiedVisitorsSuite(shared));
+describe("messages of a visitor in a day", () => visitorLimitSuite(shared));
 describe("export", () => exportSuite(shared));
 describe("conversations", () => conversationsSuite(shared));
 describe("access tokens", () => authSuite(shared));

@@ -621,6 +621,18 @@ const decisions: Section[] = [
       9: "`visitor_verified` of the list of conversations is whether a token has verified `visitor_id`. The exports do not have this field.",
     },
   },
+  {
+    id: "D47",
+    title: "Messages of a visitor in a day",
+    sentences: {
+      1: "A bot may limit the messages of a visitor in any 24 hours. Above the limit: 429 `visitor_limit` with `Retry-After` and the policy `visitor`; no model is called, and nothing is stored.",
+      2: "A verified visitor's messages count over all its sessions; any other message counts in its session and its client address.",
+      3: "A request that repeats an idempotency key, or has a `Last-Event-ID`, does not count, and is answered above the limit.",
+      4: "401 `invalid_visitor_token`, 404 `session_not_found` and both 409 precede it, and such requests do not count.",
+      5: "The playground has no such limit, and the configuration of the widget does not have it.",
+      6: "With Redis, all edges together accept exactly the limit, also of concurrent messages.",
+    },
+  },
 ];
 
 const hostile: Section[] = [

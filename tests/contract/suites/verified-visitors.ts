@@ -1,7 +1,6 @@
 // An id in a title, such as [D32/1-2], names the sentences of the contract that the test proves. ../sentences.ts lists them.
 
 import { randomUUID } from "node:crypto";
-import { SignJWT } from "jose";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, type ApiResponse, bearer } from "../support/api.ts";
@@ -14,6 +13,8 @@ import {
   formatRefusal,
   memberClaims,
   readTranscript,
+  type SignOptions,
+  signVisitorToken,
 } from "../support/contract-system.ts";
 import { promptOf } from "../support/stream.ts";
 
@@ -55,11 +56,8 @@ export function verifiedVisitorsSuite(shared: () => ContractSystem): void {
   });
   beforeEach(() => system.provider.reset());
 
-  const signToken = (sub: string, { metadata, expiresIn = "1h", key = secret }: SignOptions = {}) =>
-    new SignJWT({ sub, ...(metadata && { metadata }) })
-      .setProtectedHeader({ alg: "HS256" })
-      .setExpirationTime(expiresIn)
-      .sign(new TextEncoder().encode(key));
+  const signToken = (sub: string, { key = secret, ...options }: SignOptions & { key?: string } = {}) =>
+    signVisitorToken(key, sub, options);
   const fieldsOf = async (visitor: Visitor): Promise<Record<string, unknown>> => {
     if (visitor === "nobody") return {};
     const id = visitor.slice(-1);
@@ -270,5 +268,3 @@ export function verifiedVisitorsSuite(shared: () => ContractSystem): void {
     expect((await api.chat(strict, { visitor_token: await signToken("X") })).done?.finish_reason).toBe("stop");
   });
 }
-
-type SignOptions = { metadata?: object; expiresIn?: string; key?: string };

@@ -11,7 +11,7 @@ const CODES_BY_KEY: Readonly<Partial<Record<keyof Words, string>>> = {
   offline: "",
   network: "",
   interrupted: "",
-  busy: "rate_limited unavailable overloaded provider_rate_limited auth_unavailable",
+  busy: "rate_limited visitor_limit unavailable overloaded provider_rate_limited auth_unavailable",
   slow: "provider_timeout",
   refused: "invalid_json invalid_message invalid_session_id method_not_allowed",
   long: "message_too_long payload_too_large",

@@ -40,6 +40,15 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
         value={draft.timeZone}
         onChange={(timeZone) => change("timeZone", timeZone)}
       />
+      <TextField
+        label={LABELS.visitorMessagesPerDay}
+        hint={t("How many messages a visitor may send in 24 hours. 0 means no limit.")}
+        type="number"
+        {...limitsOf(BotChangesSchema.field.visitorMessagesPerDay)}
+        required
+        value={draft.visitorMessagesPerDay}
+        onChange={({ target }) => change("visitorMessagesPerDay", Math.trunc(target.valueAsNumber || 0))}
+      />
     </section>
   );
 }

@@ -27,6 +27,7 @@ const ANSWER_LABELS = {
   model: t("Model"),
   fallback: t("Text in place of a blocked answer"),
   timeZone: t("Time zone"),
+  visitorMessagesPerDay: t("Messages of one visitor a day"),
 };
 /** The labels of the settings. */
 export const LABELS: Readonly<Record<keyof BotSettings, string>> = { ...TEXT_LABELS, ...LOOK_LABELS, ...ANSWER_LABELS };

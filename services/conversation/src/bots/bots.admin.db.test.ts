@@ -32,6 +32,7 @@ describe("bots", () => {
       slug: "help",
       model: "",
       timeZone: "UTC",
+      visitorMessagesPerDay: 0,
       display: {
         name: "Ada",
         position: "bottom-right",

@@ -7,11 +7,13 @@ export type ResolvedKey = {
   allowedDomains: string[];
   display: Display;
   identity: string;
+  visitorMessagesPerDay: number;
   verificationKeys: { kid: string; algorithm: string; key: string }[];
 };
 
 const RESOLVE_KEY = `
   SELECT k.workspace_id AS "workspaceId", k.bot_id AS "botId", k.allowed_domains AS "allowedDomains", b.display, k.identity,
+         coalesce((b.settings->>'visitorMessagesPerDay')::integer, 0) AS "visitorMessagesPerDay",
          coalesce((
            SELECT json_agg(json_build_object('kid', i.kid, 'algorithm', i.algorithm, 'key', i.verification_key) ORDER BY i.kid)
            FROM conversation.identity_keys i

@@ -14,6 +14,24 @@ export type SessionRequest = RequestVisitor & { workspaceId: string; sessionId: 
 export const mayUseSessionSql = (visitorId: string, visitorVerified: string) =>
   `(${visitorVerified} AND s.visitor_id = ${visitorId} OR NOT s.visitor_verified AND (NOT ${visitorVerified} OR s.visitor_id = ''))`;
 
+const REFUSES_TURN = `
+  SELECT FROM conversation.sessions s
+  WHERE s.workspace_id = $1 AND s.session_id = $2
+    AND NOT (s.bot_id = $3 AND s.source = $4 AND s.deleted_at IS NULL AND s.erased_at IS NULL AND ${mayUseSessionSql("$5", "$6::boolean")})`;
+
+/** Whether OpenTurn would refuse the session with session_not_found or visitor_mismatch. */
+export async function refusesTurn(
+  database: Database,
+  { workspaceId, sessionId, botId, source, visitorId, visitorVerified }: SessionRequest & { source: string },
+): Promise<boolean> {
+  const { rowCount } = await database.query({
+    name: "refuses_turn",
+    text: REFUSES_TURN,
+    values: [workspaceId, sessionId, botId, source, visitorId, visitorVerified],
+  });
+  return rowCount === 1;
+}
+
 const HAS_OTHER_VISITOR = `
   SELECT FROM conversation.sessions s
   WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.bot_id = $3 AND s.source = 'widget' AND s.deleted_at IS NULL AND s.erased_at IS NULL

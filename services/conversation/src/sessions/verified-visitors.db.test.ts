@@ -58,6 +58,8 @@ test.each(ROWS)("a session of %j and a request of %j: %j", async (first, second,
     expect((await open(keyed)).existing).toMatchObject({ messageId });
     for (const target of [{ messageId }, { keyHash: keyed.keyHash }])
       expect((await find(target)).turn).toMatchObject({ messageId });
+    for (const target of [{}, { keyHash: randomBytes(32) }])
+      expect(await rpcFailure(find({ ...target, opensTurn: true }))).toMatchObject({ code: "turn_not_found" });
     await rate();
     await open();
     expect(await readSession(sessionId)).toEqual({ ...result, messages: 4 });
@@ -73,6 +75,8 @@ test.each(ROWS)("a session of %j and a request of %j: %j", async (first, second,
     expect(await rpcFailure(open(more))).toMatchObject(refused("session_not_found"));
   for (const target of [{ messageId }, { keyHash: keyed.keyHash }, reusedKey, { messageId: 1n }])
     expect(await rpcFailure(find(target))).toMatchObject(refused("turn_not_found"));
+  for (const target of [{}, { keyHash: keyed.keyHash }, reusedKey])
+    expect(await rpcFailure(find({ ...target, opensTurn: true }))).toMatchObject(refused("session_not_found"));
   expect(await rpcFailure(rate())).toMatchObject(refused("message_not_found"));
   expect(await readSession(sessionId)).toEqual({ ...first, messages: 4 });
   const { rows } = await system.admin.query("SELECT rating FROM conversation.messages WHERE session_id = $1", [

@@ -11,6 +11,7 @@ const FOUND = {
   display: undefined,
   verificationKeys: [],
   identity: "",
+  visitorMessagesPerDay: 0,
 };
 
 /** Slightly longer than the window in which failed lookups are counted. */

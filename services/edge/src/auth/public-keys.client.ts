@@ -14,6 +14,8 @@ export type ResolvedKey = {
   identifyVisitor: IdentifyVisitor;
   /** Whether the workspace has identity keys, and so verified visitors. */
   hasIdentityKeys: boolean;
+  /** How many messages a visitor may send in any 24 hours; 0 for no limit. */
+  visitorMessagesPerDay: number;
   configBody: string;
 };
 
@@ -87,13 +89,14 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
     };
     try {
       const found = await conversation.resolveKey({ publicKey }, { timeoutMs: RESOLVE_TIMEOUT_MS });
-      const { workspaceId, botId, allowedDomains, display, verificationKeys } = found;
+      const { workspaceId, botId, allowedDomains, display, verificationKeys, visitorMessagesPerDay } = found;
       const key = {
         workspaceId,
         botId,
         allowsOrigin: createOriginMatcher(allowedDomains),
         identifyVisitor: createVisitorIdentifier(found),
         hasIdentityKeys: verificationKeys.length > 0,
+        visitorMessagesPerDay,
         configBody: serializeConfigBody(display),
       };
       uncount();

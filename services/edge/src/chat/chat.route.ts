@@ -9,7 +9,7 @@ import {
   refused,
   WIDGET_REFUSALS,
 } from "../http/index.ts";
-import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, type MalformedRequestLimiter, POLICIES } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { VISITOR_REFUSED } from "../visitors/index.ts";
 import { ChatRequest, MAX_MESSAGE_CHARACTERS, MAX_TURN_BODY_BYTES, toTurnFields } from "./chat-request.ts";
@@ -19,7 +19,6 @@ import { streamReply } from "./stream-reply.ts";
 import { ResumeRequestHeaders, readResumeHeaders } from "./turn-key.ts";
 
 export type ChatDeps = KeyedStreamDeps & {
-  limiter: RateLimiter;
   malformedRequests: MalformedRequestLimiter;
   resolveKey: KeyResolver;
   monotonicMs: () => number;
@@ -35,7 +34,7 @@ declare module "fastify" {
 const CHAT: Operation = {
   operationId: "chat",
   summary: "Stream a reply",
-  description: `Streams the reply to a visitor's message. Checks run in this order: JSON, required fields, length, UUID, rate limit, key, origin, visitor token. The response reports the first failure. A request that fails validation does not count against the chat limit but as a malformed request: an address that has sent more than ${POLICIES.malformed.limit} malformed requests in a minute gets 429 before the body is read.`,
+  description: `Streams the reply to a visitor's message. Checks run in this order: JSON, required fields, length, UUID, rate limit, key, origin, visitor token, session, idempotency key, limit of the visitor's messages. The response reports the first failure. A request that fails validation does not count against the chat limit but as a malformed request: an address that has sent more than ${POLICIES.malformed.limit} malformed requests in a minute gets 429 before the body is read.`,
   isLimited: true,
   responses: {
     ...WIDGET_REFUSALS,
@@ -52,8 +51,9 @@ const CHAT: Operation = {
     ),
     409: KEY_REUSED_OR_VISITOR_MISMATCH,
     429: refused(
-      `One address sent more than ${POLICIES.chat.limit} requests in a minute, more than ${POLICIES.resume.limit} with \`Last-Event-ID\`, ${TOO_MANY_UNKNOWN_KEYS}, or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
+      `One address sent more than ${POLICIES.chat.limit} requests in a minute, more than ${POLICIES.resume.limit} with \`Last-Event-ID\`, ${TOO_MANY_UNKNOWN_KEYS}, or more than ${POLICIES.malformed.limit} malformed requests in a minute (\`rate_limited\`); or the visitor sent more messages in 24 hours than the bot permits (\`visitor_limit\`).`,
       "rate_limited",
+      "visitor_limit",
     ),
   },
 };
@@ -83,7 +83,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       const key = await deps.resolveKey(publicKey, clientBucket);
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       const visitor = await key.identifyVisitor(request.body);
-      const { workspaceId, botId, hasIdentityKeys } = key;
+      const { workspaceId, botId, hasIdentityKeys, visitorMessagesPerDay } = key;
       const { referer = "", "user-agent": userAgent = "", "accept-language": acceptLanguage = "" } = request.headers;
       const turnRequest = {
         ...toTurnFields(request.body),
@@ -97,7 +97,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
         acceptLanguage: truncateHeader(acceptLanguage),
         client: deps.hashClient(workspaceId, networkBucket(clientBucket)),
       };
-      const context = { clientBucket, reply, stopwatch, hasIdentityKeys };
+      const context = { clientBucket, reply, stopwatch, hasIdentityKeys, visitorMessagesPerDay };
       await streamReply(deps, turnRequest, { ...resumeHeaders, userId: "" }, context);
       return reply;
     },

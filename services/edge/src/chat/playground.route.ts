@@ -4,7 +4,7 @@ import type { Caller } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticate, userBucket } from "../auth/index.ts";
 import { endpoint, HttpError, OPERATOR_REFUSALS, type Operation, refused, unavailableError } from "../http/index.ts";
-import { enforceRateLimit, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { truncateHeader } from "./chat.route.ts";
 import { MAX_TURN_BODY_BYTES, PlaygroundRequest, toTurnFields } from "./chat-request.ts";
@@ -15,7 +15,6 @@ import { ResumeRequestHeaders, readResumeHeaders } from "./turn-key.ts";
 
 export type PlaygroundDeps = KeyedStreamDeps &
   AuthDeps & {
-    limiter: RateLimiter;
     conversation: RpcClient<typeof ConversationService>;
     monotonicMs: () => number;
   };
@@ -91,7 +90,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
         acceptLanguage: truncateHeader(acceptLanguage),
         client: deps.hashClient(workspaceId, clientBucket),
       };
-      const context = { clientBucket, reply, stopwatch, hasIdentityKeys: false };
+      const context = { clientBucket, reply, stopwatch, hasIdentityKeys: false, visitorMessagesPerDay: 0 };
       await streamReply(deps, turnRequest, { ...resumeHeaders, userId }, context);
       return reply;
     },

@@ -19,6 +19,7 @@ import {
   type TurnRequest,
   textPieceAt,
 } from "../turns/index.ts";
+import { createMessageCounter, FIND_TIMEOUT_MS } from "./message-counter.ts";
 import { HEARTBEAT_MS, type HttpContext, reportTurn, type StreamDeps, translateTurnError } from "./stream-turn.ts";
 import { invalidEventId, type ReplyPosition } from "./turn-key.ts";
 
@@ -35,7 +36,6 @@ export type KeyedStreamDeps = StreamDeps & {
 
 export type KeyedRequest = TurnRequest & IdempotencyHashes;
 
-const FIND_TIMEOUT_MS = 2_000;
 const POLL_INTERVAL_MS = 1_000;
 
 type Exchange = {
@@ -60,8 +60,9 @@ export async function streamKeyedTurn(
   deps: KeyedStreamDeps,
   turn: KeyedRequest,
   position: ReplyPosition | undefined,
-  { clientBucket, reply, stopwatch, hasIdentityKeys }: HttpContext,
+  context: HttpContext,
 ): Promise<void> {
+  const { clientBucket, reply, stopwatch, hasIdentityKeys } = context;
   const running = deps.turnDeps.runningTurns.findReply(turn);
   const checksVisitor = hasIdentityKeys && !turn.visitorVerified;
   if (running !== undefined && !checksVisitor) requireSameMessage(running, turn);
@@ -69,7 +70,8 @@ export async function streamKeyedTurn(
   const exchange: Exchange = { deps, turn, position, stream, response: reply, checksVisitor };
   if (running === undefined && position === undefined) {
     const refusal = deps.turnDeps.unpaidReplies.findRefusal(turn.client, reply);
-    return refusal === undefined ? streamNewTurn(exchange, stopwatch) : streamWithoutNewTurn(exchange, () => refusal);
+    if (refusal !== undefined) return streamWithoutNewTurn(exchange, () => refusal);
+    return streamNewTurn(exchange, stopwatch, createMessageCounter(deps, turn, context));
   }
   try {
     if (running !== undefined) await streamRunning(exchange, running);
@@ -84,14 +86,18 @@ function requireSameMessage({ requestHash }: KeyedReply, turn: IdempotencyHashes
 }
 
 /** Runs a new turn and streams its reply. The stream's slot stays occupied until the turn is closed, even if the first reader leaves. */
-async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<void> {
+async function streamNewTurn(
+  exchange: Exchange,
+  stopwatch: Stopwatch,
+  countMessage: (() => Promise<void>) | undefined,
+): Promise<void> {
   const { deps, turn, stream, response } = exchange;
   const { log } = response.request;
   const { detachedReplyMs, attachMetrics } = deps;
   const reply = new KeyedReply(turn, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
   if (!deps.turnDeps.runningTurns.addReply(turn, reply))
     return streamWithoutNewTurn(exchange, (cause) => refuseAtLimit(deps, cause));
-  runKeyedTurn(deps.turnDeps, turn, reply, stopwatch)
+  runKeyedTurn(deps.turnDeps, turn, reply, { stopwatch, countMessage })
     .then(
       (report) => {
         if (report !== undefined) reportTurn(deps, report, { reply: response, stopwatch });

@@ -1,10 +1,11 @@
 import { RpcError, status } from "@parley/rpc";
 import type { FastifyReply } from "fastify";
 import { HttpError, overloadedError, routeOf, unavailableError } from "../http/index.ts";
-import type { HashClient } from "../rate-limits/index.ts";
+import type { HashClient, RateLimiter } from "../rate-limits/index.ts";
 import type { RecordRefusal } from "../refusals/index.ts";
 import { createSseSink, type StreamRegistry } from "../streams/index.ts";
 import { runTurn, type Stopwatch, type TurnDeps, type TurnReport, type TurnRequest } from "../turns/index.ts";
+import { createMessageCounter } from "./message-counter.ts";
 
 export const HEARTBEAT_MS = 15_000;
 
@@ -14,6 +15,7 @@ const REFUSALS_IN_STREAM: ReadonlySet<string> = new Set(["quota_exceeded", "busy
 export type StreamDeps = {
   turnDeps: TurnDeps;
   streams: StreamRegistry;
+  limiter: RateLimiter;
   hashClient: HashClient;
   recordRefusal: RecordRefusal;
 };
@@ -25,14 +27,13 @@ export type HttpContext = {
   stopwatch: Stopwatch;
   /** Whether the workspace has identity keys. Without them, no session gets a verified visitor. */
   hasIdentityKeys: boolean;
+  /** How many messages a visitor may send in any 24 hours; 0 for no limit. */
+  visitorMessagesPerDay: number;
 };
 
 /** Runs a turn and streams it as the response. Throws an HttpError if the turn is refused or fails before the stream is open. */
-export async function streamTurn(
-  deps: StreamDeps,
-  turn: TurnRequest,
-  { clientBucket, reply, stopwatch }: HttpContext,
-): Promise<void> {
+export async function streamTurn(deps: StreamDeps, turn: TurnRequest, http: HttpContext): Promise<void> {
+  const { clientBucket, reply, stopwatch } = http;
   const refusal = deps.turnDeps.unpaidReplies.findRefusal(turn.client, reply);
   if (refusal !== undefined) throw refusal;
   const stream = deps.streams.open(reply.raw, clientBucket);
@@ -48,7 +49,8 @@ export async function streamTurn(
   try {
     // If the client leaves or stops the reply, cancelSignal and endSignal are aborted, and the turn ends as `cancelled`. If the process stops,
     // only endSignal is aborted, and the turn ends with an error.
-    const context = { sink, cancelSignal: stream.cancelSignal, endSignal: stream.endSignal, stopwatch };
+    const countMessage = createMessageCounter(deps, turn, http);
+    const context = { sink, cancelSignal: stream.cancelSignal, endSignal: stream.endSignal, stopwatch, countMessage };
     const report = await runTurn(deps.turnDeps, turn, context, stream.cancel);
     reportTurn(deps, report, { reply, stopwatch });
   } catch (error) {

@@ -15,19 +15,25 @@ export async function enforceRateLimit(
 }
 
 type Reset = Pick<Decision, "resetMs">;
+type Remaining = Reset & Pick<Decision, "remaining">;
 
-export function setRateLimitHeaders(
-  reply: FastifyReply,
-  policy: Policy,
-  decision: Reset & Pick<Decision, "remaining">,
-): void {
-  reply.header("ratelimit-policy", `"${policy.name}";q=${policy.limit};w=${policy.windowMs / 1_000}`);
-  reply.header("ratelimit", `"${policy.name}";r=${decision.remaining};t=${resetSeconds(decision)}`);
+export function setRateLimitHeaders(reply: FastifyReply, policy: Policy, decision: Remaining): void {
+  for (const [name, value] of Object.entries(rateLimitHeaders(policy, decision))) reply.header(name, value);
+}
+
+export function rateLimitHeaders(policy: Policy, decision: Remaining): Record<string, string> {
+  return {
+    "ratelimit-policy": `"${policy.name}";q=${policy.limit};w=${policy.windowMs / 1_000}`,
+    ratelimit: `"${policy.name}";r=${decision.remaining};t=${resetSeconds(decision)}`,
+  };
 }
 
 export function rateLimited(policy: Policy, decision: Reset): HttpError {
-  const headers = { "retry-after": String(resetSeconds(decision)) };
-  return new HttpError(429, "rate_limited", headers, { reason: policy.name });
+  return new HttpError(429, "rate_limited", retryAfter(decision), { reason: policy.name });
+}
+
+export function retryAfter(decision: Reset): { "retry-after": string } {
+  return { "retry-after": String(resetSeconds(decision)) };
 }
 
 function resetSeconds({ resetMs }: Reset): number {

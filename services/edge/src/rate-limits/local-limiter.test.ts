@@ -31,6 +31,13 @@ test("when it refuses a request, returns the exact time until the next request i
   expect(await isAllowed(limiter, "a")).toBe(true);
 });
 
+test("when the limit was lowered, waits until few enough requests are left in the window", async () => {
+  let now = 0;
+  const limiter = createLocalLimiter(() => now);
+  for (now = 1_000; now <= 3_000; now += 1_000) await limiter.take(policy, "a");
+  expect(await limiter.take({ ...policy, limit: 1 }, "a")).toMatchObject({ refusedBucket: "a", resetMs: 59_000 });
+});
+
 test("counts each subject and each policy separately", async () => {
   const limiter = createLocalLimiter(() => 0);
   for (let i = 0; i < 3; i++) await limiter.take(policy, "a");

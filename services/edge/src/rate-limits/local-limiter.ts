@@ -1,5 +1,4 @@
-import { countedBuckets } from "../http/index.ts";
-import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
+import { type CountedRequest, type Decision, type Policy, type RateLimiter, toCountedRequest } from "./rate-limiter.ts";
 
 /** Memory bounds: the number of pairs of policy and subject, and the total number of requests. A request takes 8 bytes. */
 const CAPS = { subjects: 100_000, requests: 6_000_000 };
@@ -31,17 +30,21 @@ export function createLocalLimiter(now: () => number, caps = CAPS): RateLimiter 
     return timestamps;
   }
 
-  function take(policy: Policy, subject: string): Decision {
+  function take(policy: Policy, subject: string | CountedRequest): Decision {
     const nowMs = now();
     const windowStartMs = nowMs - policy.windowMs;
-    const windows = countedBuckets(subject).map(({ bucket, factor }) => {
-      const timestamps = readWindow(`${policy.name} ${bucket}`, windowStartMs);
+    const { scope = "", buckets } = toCountedRequest(subject);
+    const windows = buckets.map(({ bucket, factor }) => {
+      const timestamps = readWindow(`${policy.name} ${scope} ${bucket}`, windowStartMs);
       return { bucket, timestamps, remaining: policy.limit * factor - timestamps.length };
     });
-    // A refused request waits until the oldest request leaves the window of each full bucket.
+    // A refused request waits until each full bucket has room. If the limit was lowered, more than the oldest request must leave the window.
     const full = windows
       .filter(({ remaining }) => remaining <= 0)
-      .map(({ bucket, timestamps: [oldest = nowMs] }) => ({ bucket, resetMs: oldest - windowStartMs }))
+      .map(({ bucket, timestamps, remaining }) => ({
+        bucket,
+        resetMs: (timestamps[-remaining] ?? nowMs) - windowStartMs,
+      }))
       .toSorted((a, b) => b.resetMs - a.resetMs)[0];
     if (full === undefined) {
       for (const { timestamps } of windows) timestamps.push(nowMs);

@@ -14,7 +14,7 @@ const { limit, windowMs } = POLICIES.malformed;
  */
 function createReplicas(count: number) {
   const clock = { now: 0 };
-  const countedSubjects: string[] = [];
+  const countedSubjects: unknown[] = [];
   const local = createLocalLimiter(() => clock.now);
   const limiter: RateLimiter = {
     take(policy, subject) {

@@ -1,3 +1,5 @@
+import { type CountedBucket, countedBuckets } from "../http/index.ts";
+
 /**
  * Allows `limit` requests per subject (an address bucket or a user) in any window of `windowMs`, and a multiple of it to each of the subject's
  * larger networks (countedBuckets).
@@ -13,10 +15,26 @@ export type Decision = {
   resetMs: number;
 };
 
+/** The buckets in which a request counts. */
+export type CountedRequest = {
+  /** What the buckets belong to. In a Redis Cluster, the buckets of one scope are on one server. */
+  scope?: string | undefined;
+  buckets: readonly CountedBucket[];
+  /** With Redis, requests with the same id count once in a bucket. Without an id, each request counts. */
+  id?: string;
+};
+
 export type RateLimiter = {
   /** Counts a request of `subject` against a policy, in all its buckets. Refused requests do not count. */
-  take(policy: Policy, subject: string): Promise<Decision>;
+  take(policy: Policy, subject: string | CountedRequest): Promise<Decision>;
 };
+
+/** Returns the buckets of a request: those of an address or a user, or the ones that it has itself. */
+export function toCountedRequest(subject: string | CountedRequest): CountedRequest {
+  if (typeof subject !== "string") return subject;
+  const buckets = countedBuckets(subject);
+  return { scope: buckets.length === 1 ? undefined : buckets.at(-1)?.bucket, buckets };
+}
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Logger, withSpan } from "@parley/service-kit";
 import type { Cluster, Redis } from "ioredis";
-import { type CountedBucket, countedBuckets } from "../http/index.ts";
-import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
+import { type CountedRequest, type Decision, type Policy, type RateLimiter, toCountedRequest } from "./rate-limiter.ts";
 import { connectRedis } from "./redis.client.ts";
 import type { RedisSettings } from "./redis-settings.ts";
 
@@ -111,23 +110,22 @@ function openConnection(settings: RedisSettings): Connection {
 
   return { redis, take };
 
-  async function take(policy: Policy, subject: string): Promise<Decision> {
+  async function take(policy: Policy, subject: string | CountedRequest): Promise<Decision> {
     if (isUnresponsive) throw new Error("redis is unresponsive");
-    const buckets = countedBuckets(subject);
-    const keys = redisKeys(policy, buckets);
+    const request = toCountedRequest(subject);
+    const { buckets, id = randomUUID() } = request;
+    const keys = redisKeys(policy, request);
     const limits = buckets.map(({ factor }) => policy.limit * factor);
-    const reply = redis.slidingWindow(keys.length, ...keys, policy.windowMs, randomUUID(), ...limits);
+    const reply = redis.slidingWindow(keys.length, ...keys, policy.windowMs, id, ...limits);
     const [refusing, remaining, resetMs] = await withTimeout(reply, REPLY_TIMEOUT_MS, () => watchLateReply(reply));
     return { refusedBucket: buckets[refusing - 1]?.bucket, remaining, resetMs };
   }
 }
 
 /** In a Redis Cluster, the keys of one script must be on one server, which the text in braces selects. So it is the same for all of them. */
-function redisKeys({ name }: Policy, buckets: readonly CountedBucket[]): string[] {
-  const [own, ...networks] = buckets.map(({ bucket }) => bucket);
-  const widest = networks.at(-1);
-  if (widest === undefined) return [`parley:rate:${name}:${own}`];
-  return [own, ...networks].map((bucket) => `parley:rate:${name}:{${widest}}:${bucket}`);
+function redisKeys({ name }: Policy, { scope, buckets }: CountedRequest): string[] {
+  const prefix = scope === undefined ? `parley:rate:${name}` : `parley:rate:${name}:{${scope}}`;
+  return buckets.map(({ bucket }) => `${prefix}:${bucket}`);
 }
 
 /** Rejects and calls `onTimeout` if the reply does not arrive in time. */

@@ -36,11 +36,31 @@ test.each([
   } as unknown as TurnDeps;
   const reply = new KeyedReply(request, 1_000, () => undefined);
   const opening = reply.waitForOpening(new AbortController().signal);
-  const running = runKeyedTurn(deps, request, reply, new Stopwatch(() => 0, "open"));
+  const running = runKeyedTurn(deps, request, reply, { stopwatch: new Stopwatch(() => 0, "open") });
   await expect(running).rejects.toBe(failures.at(-1));
   await expect(opening).rejects.toBe(failures.at(-1));
   expect(attempts).toEqual([]);
   expect(closeIfOpened.mock.calls).toMatchObject(
     Array.from({ length: closeCalls }, () => [{ workspaceId: "ws", turnId: TURN_REQUEST.turnId }]),
   );
+});
+
+test("opens no turn if the message is refused when it is counted, and gives every reader the refusal", async () => {
+  const refusal = new Error("refused");
+  const openTurn = vi.fn();
+  const closeIfOpened = vi.fn();
+  const release = vi.fn();
+  const deps = {
+    conversation: { openTurn },
+    turnCloser: { closeIfOpened },
+    runningTurns: new RunningTurns(),
+    turnStartLimiter: { begin: () => Promise.resolve(release) },
+  } as unknown as TurnDeps;
+  const reply = new KeyedReply(request, 1_000, () => undefined);
+  const readers = [1, 2].map(() => reply.waitForOpening(new AbortController().signal));
+  const stopwatch = new Stopwatch(() => 0, "open");
+  const running = runKeyedTurn(deps, request, reply, { stopwatch, countMessage: () => Promise.reject(refusal) });
+  await expect(running).rejects.toBe(refusal);
+  for (const reader of readers) await expect(reader).rejects.toBe(refusal);
+  expect([openTurn, closeIfOpened, release].map((each) => each.mock.calls.length)).toEqual([0, 0, 1]);
 });

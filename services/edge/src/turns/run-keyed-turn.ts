@@ -8,6 +8,7 @@ import {
   type IdentifiedTurn,
   identifyTurn,
   openTurn,
+  type TurnContext,
   type TurnDeps,
   type TurnReport,
   type TurnRequest,
@@ -22,14 +23,14 @@ export type IdempotencyHashes = { keyHash: Uint8Array; requestHash: Uint8Array }
 
 /**
  * Runs a turn with an idempotency key. If every client leaves before OpenTurn is sent, the turn is not opened. An open turn continues without
- * readers until `reply` cancels it. Returns undefined if the key belongs to another turn. Throws if the turn could not be opened;
+ * readers until `reply` cancels it. Returns undefined if the key belongs to another turn. Throws if the message or the turn was refused;
  * `reply.opening` rejects with the same error. The caller must have added `reply` with RunningTurns.addReply(); this function removes it.
  */
 export async function runKeyedTurn(
   deps: TurnDeps,
   request: TurnRequest & IdempotencyHashes,
   reply: KeyedReply,
-  stopwatch: Stopwatch,
+  { stopwatch, countMessage }: Pick<TurnContext, "stopwatch" | "countMessage">,
 ): Promise<TurnReport | undefined> {
   const turn: IdentifiedTurn = { ...identifyTurn(deps, request), ...request };
   const running = deps.runningTurns.add(turn, () => reply.cancel(), reply);
@@ -37,6 +38,7 @@ export async function runKeyedTurn(
   try {
     stopwatch.enter("open");
     releaseStart = await deps.turnStartLimiter.begin(turn.workspaceId, reply.allClientsGoneSignal);
+    await countMessage?.();
     const opened = await openWithRetry(deps, turn, stopwatch);
     if (opened.existing !== undefined) {
       reply.resolveToExistingTurn(opened.existing);

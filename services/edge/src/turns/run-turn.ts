@@ -49,6 +49,8 @@ export type TurnRequest = {
 };
 
 export type TurnContext = GenerationContext & {
+  /** Counts the message before its turn is opened. Throws if the message is refused. */
+  countMessage?: (() => Promise<void>) | undefined;
   /** Frees the turn's place in TurnStartLimiter. Called when the turn has started or failed. Repeated calls have no effect. */
   releaseStart: () => void;
   /** Aborted when the visitor disconnects or stops the reply: a reply that is neither complete nor blocked then gets the outcome `cancelled`. */
@@ -87,7 +89,8 @@ export function identifyTurn(deps: TurnDeps, request: TurnRequest): IdentifiedTu
 
 /**
  * Runs a turn without an idempotency key. The sink gets exactly one `meta` first and one `end` last. Throws only before `meta`: RpcError if the
- * turn could not be opened or too many turns are starting, or HttpError 499 if the visitor left before the turn could start.
+ * turn could not be opened or too many turns are starting, HttpError 499 if the visitor left before the turn could start, or an error of
+ * `countMessage`.
  * @param cancel cancels the reply; called when another request stops it.
  */
 export async function runTurn(
@@ -102,6 +105,7 @@ export async function runTurn(
   try {
     context.stopwatch.enter("open");
     releaseStart = await deps.turnStartLimiter.begin(turn.workspaceId, context.cancelSignal);
+    await context.countMessage?.();
     const opened = await openTurn(deps, turn, context.stopwatch).catch((error: unknown) => {
       handleOpenFailure(deps, turn, error, context.stopwatch);
       throw error;

@@ -19,6 +19,11 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
     .option("--system-prompt <text>", "Set the system prompt.")
     .option("--fallback <text>", "Set the default text that replaces blocked replies.")
     .option("--time-zone <name>", 'Set the time zone of "today", such as Europe/Berlin.')
+    .option(
+      "--visitor-messages-per-day <count>",
+      "Limit a visitor's messages a day; 0: none.",
+      wholeNumberParser(0, 10_000),
+    )
     .option("--name <name>", "Set the name in the widget.")
     .option("--welcome-message <text>", "Set the first message in the widget.")
     .option("--logo-url <url>", "Set the logo's URL; '' for none.")

@@ -355,6 +355,13 @@ export declare type Bot = Message<"parley.conversation.v1.Bot"> & {
    * @generated from field: string time_zone = 9;
    */
   timeZone: string;
+
+  /**
+   * How many messages a visitor may send in any 24 hours; 0 for no limit.
+   *
+   * @generated from field: int32 visitor_messages_per_day = 10;
+   */
+  visitorMessagesPerDay: number;
 };
 
 /**
@@ -508,6 +515,13 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
    * @generated from field: optional parley.conversation.v1.TextsByLanguage texts = 15;
    */
   texts?: TextsByLanguage | undefined;
+
+  /**
+   * How many messages a visitor may send in any 24 hours, 0 to 10,000; 0 for no limit.
+   *
+   * @generated from field: optional int32 visitor_messages_per_day = 16;
+   */
+  visitorMessagesPerDay?: number | undefined;
 };
 
 /**

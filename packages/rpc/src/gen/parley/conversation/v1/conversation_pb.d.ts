@@ -79,6 +79,13 @@ export declare type ResolveKeyResponse = Message<"parley.conversation.v1.Resolve
    * @generated from field: string identity = 6;
    */
   identity: string;
+
+  /**
+   * How many messages a visitor of the bot may send in any 24 hours; 0 for no limit.
+   *
+   * @generated from field: int32 visitor_messages_per_day = 7;
+   */
+  visitorMessagesPerDay: number;
 };
 
 /**
@@ -855,6 +862,13 @@ export declare type FindTurnRequest = Message<"parley.conversation.v1.FindTurnRe
    * @generated from field: bool visitor_verified = 9;
    */
   visitorVerified: boolean;
+
+  /**
+   * Whether the caller will open a turn if there is none. Such a call may have neither key_hash nor message_id.
+   *
+   * @generated from field: bool opens_turn = 10;
+   */
+  opensTurn: boolean;
 };
 
 /**
@@ -1449,7 +1463,8 @@ export declare const ConversationService: GenService<{
    *   visitor, and the request does not have the same one.
    * - FAILED_PRECONDITION (visitor_mismatch): as for OpenTurn.
    * - FAILED_PRECONDITION (idempotency_key_reused): request_hash is set, and the turn has a key and another hash.
-   * - INVALID_ARGUMENT (invalid_argument): neither key_hash nor message_id is set.
+   * - NOT_FOUND (session_not_found): opens_turn is set, there is no such turn, and OpenTurn would refuse the session.
+   * - INVALID_ARGUMENT (invalid_argument): none of key_hash, message_id and opens_turn is set.
    *
    * Deadline: 2 s.
    *

@@ -53,17 +53,30 @@ describe("parley workspace", () => {
     const created = await json<{ id: string }>("workspace", "create", "--name", "Acme", "--plan", "free");
     expect(created).toEqual({ id: expect.any(String), name: "Acme", plan: "free" });
     expect(await json("workspace", "set-plan", created.id, "scale")).toEqual({ ...created, plan: "scale" });
-    expect(await json("workspace", "set", created.id, "--retention-days", "30")).toMatchObject({ retention_days: 30 });
+    expect(await json("workspace", "set", created.id, "--retention", "30m")).toMatchObject({ retention_minutes: 30 });
+    expect((await run("workspace", "set", created.id, "--retention", "30d")).stdout).toMatch(
+      /^sessions kept +30 days$/m,
+    );
     expect(await json("workspace", "list")).toContainEqual({
       ...created,
       plan: "scale",
       cap: 25_000,
       max_knowledge_documents: 10_000,
       max_knowledge_characters: 250_000_000,
-      retention_days: 30,
+      retention_minutes: 43_200,
       created_at: expect.stringMatching(/Z$/),
       deleted_at: "",
     });
+  });
+
+  it("refuses a retention out of range, with the option's name and the range", async () => {
+    for (const retention of ["9m", "3651d", "1w"]) {
+      const { code, stderr } = await run("workspace", "set", "org-1", "--retention", retention);
+      expect(code).not.toBe(0);
+      expect(stderr).toContain(
+        `'--retention <time>' argument '${retention}' is invalid. It must be a time from 10m to 3650d`,
+      );
+    }
   });
 
   it("creates a workspace with a given id, and refuses that id the second time", async () => {

@@ -115,15 +115,16 @@ describeWith("redis", "erasure", () => {
     test("removes every trace of a session past its retention", async () => {
       const marker = `marker-${randomUUID()}`;
       const sessionId = await createMarkedSession(marker);
-      const args = ["workspace", "set", tenant.workspaceId, "--retention-days", "30"];
+      const args = ["workspace", "set", tenant.workspaceId, "--retention", "30m"];
       expect(await runCliInProcess(args, cliEnv(system))).toMatchObject({ code: 0 });
       await queryFirstRow(
         system.database,
-        "UPDATE conversation.sessions SET last_activity_at = now() - interval '31 days' WHERE session_id = $1",
+        `WITH reply AS (UPDATE conversation.messages SET closed_at = now() - interval '31 minutes' WHERE session_id = $1)
+         UPDATE conversation.sessions SET last_activity_at = now() - interval '31 minutes' WHERE session_id = $1`,
         [sessionId],
       );
       const young = await chat(system.url(), tenant, { message: "young" });
-      // The retention worker runs at the start and then hourly.
+      // The retention worker runs at the start and then every minute.
       await system.conversation.stop();
       await system.conversation.start();
       await expect.poll(() => findMarker(marker), { timeout: 30_000, interval: 500 }).toEqual({});

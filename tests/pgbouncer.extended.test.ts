@@ -106,11 +106,12 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
         const [requested, expired, kept] = [randomUUID(), randomUUID(), randomUUID()];
         for (const session_id of [requested, expired, kept]) await chat(system.url(), tenant, { session_id });
         await system.admin.sessions.eraseSession({ workspaceId, sessionId: requested });
-        await system.admin.workspaces.setRetention({ workspaceId, retentionDays: 30 });
-        const makeOld =
-          "UPDATE conversation.sessions SET last_activity_at = now() - interval '31 days' WHERE session_id = $1";
+        await system.admin.workspaces.setRetention({ workspaceId, retentionMinutes: 30 });
+        const makeOld = `
+          WITH reply AS (UPDATE conversation.messages SET closed_at = now() - interval '31 minutes' WHERE session_id = $1)
+          UPDATE conversation.sessions SET last_activity_at = now() - interval '31 minutes' WHERE session_id = $1`;
         await queryFirstRow(system.database, makeOld, [expired]);
-        // The retention worker runs when the service starts and then hourly.
+        // The retention worker runs when the service starts and then every minute.
         await system.conversation.stop();
         await system.conversation.start();
         const findErased =

@@ -121,6 +121,15 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("shows how long conversations are kept", async () => {
+    const { page } = await openConsole(fixture);
+    const usage = { plan: "pro", cap: 5_000, month: "2026-11", resetsAt: "2026-12-01T00:00:00Z" };
+    await page.replaceResponses({ body: { usage, retentionMinutes: 30 } }, "ShowUsage");
+    await page.signIn("/overview", "Overview");
+    await page.tab.getByText("How long conversations are kept after their last message: 30 minutes").waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
   it("shows the tools that the operator approved and why the bot does not use a function, and lets an owner remove one", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);

@@ -232,6 +232,7 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
       { turns: [{ workspaceId, turnId }], outcome: SettleOutcome.VOID, reason: "test" },
     ],
   },
+  "parley.quota.v1.QuotaService/ListRetentions": notCalled("it lists the workspaces of every tenant"),
   "parley.quota.v1.QuotaService/ListUnpaid": notCalled("it counts the replies of every tenant"),
   "parley.quota.v1.QuotaService/CorrectUnpaid": notCalled(
     "the conversation service corrects the counts of every tenant",
@@ -243,7 +244,7 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.quota.v1.WorkspaceAdminService/ListPlans": notCalled("a plan belongs to no tenant"),
   "parley.quota.v1.WorkspaceAdminService/SetKnowledgeLimits": notCalled("a plan belongs to no tenant"),
   "parley.quota.v1.WorkspaceAdminService/SetPlan": workspaceOnly({ plan: "scale" }),
-  "parley.quota.v1.WorkspaceAdminService/SetRetention": workspaceOnly({ retentionDays: 0 }),
+  "parley.quota.v1.WorkspaceAdminService/SetRetention": workspaceOnly({ retentionMinutes: 0 }),
   "parley.quota.v1.WorkspaceAdminService/ShowUsage": workspaceOnly({ month }),
   "parley.quota.v1.WorkspaceAdminService/ListUsage": notCalled("operators see every tenant"),
   "parley.quota.v1.WorkspaceAdminService/ListNearestCap": notCalled("operators see every tenant"),

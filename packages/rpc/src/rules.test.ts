@@ -39,11 +39,12 @@ test.each([
 });
 
 test("names the limits of numbers, bytes and lists", () => {
-  expect(messageFor(SetRetentionRequestSchema, { retentionDays: -1 })).toBe("retention_days must be from 0 to 3,650");
-  expect(messageFor(SetRetentionRequestSchema, { retentionDays: 3_651 })).toBe(
-    "retention_days must be from 0 to 3,650",
-  );
-  expect(messageFor(SetRetentionRequestSchema, { retentionDays: 3_650 })).toBeUndefined();
+  for (const retentionMinutes of [-1, 1, 9, 5_256_001])
+    expect(messageFor(SetRetentionRequestSchema, { retentionMinutes })).toBe(
+      "retention_minutes must be 0 or from 10 to 5,256,000",
+    );
+  for (const retentionMinutes of [0, 10, 5_256_000])
+    expect(messageFor(SetRetentionRequestSchema, { retentionMinutes })).toBeUndefined();
   expect(messageFor(ReserveRequestSchema, { turnId: TURN_ID, client: new Uint8Array(33) })).toBe(
     "client must have at most 32 bytes",
   );

@@ -113,7 +113,8 @@ function entriesOf(value: unknown): unknown[] {
 function isValid(rules: FieldRules, field: DescField, value: unknown): boolean {
   if (typeof value === "string") return isValidText(rules, value);
   if (field.fieldKind === "enum") return acceptedValues(rules, field).some(({ number }) => number === value);
-  if (typeof value === "number" || typeof value === "bigint") return isInRange(rules, value);
+  if (typeof value === "number" || typeof value === "bigint")
+    return (rules.allowEmpty && Number(value) === 0) || isInRange(rules, value);
   if (value instanceof Uint8Array) return isInRange(rules, value.length);
   return field.fieldKind === "message" || isInRange(rules, entriesOf(value).length);
 }
@@ -145,7 +146,8 @@ function describe(rules: FieldRules, field: DescField): string {
   if (field.fieldKind === "message") return "be set";
   if (field.scalar === ScalarType.STRING) return describeText(rules);
   if (field.scalar === ScalarType.BYTES) return `have at most ${formatBytes(rules.max)}`;
-  return rules.max === undefined && rules.min === 0 ? "not be negative" : `be ${describeRange(rules)}`;
+  if (rules.max === undefined && rules.min === 0) return "not be negative";
+  return `be ${rules.allowEmpty ? "0 or " : ""}${describeRange(rules)}`;
 }
 
 function describeText(rules: FieldRules): string {

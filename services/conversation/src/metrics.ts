@@ -62,7 +62,7 @@ export function createClosedTurnCounter(registry: Registry): TurnCounter {
 export function createRetentionFailureCounter(registry: Registry): Counter {
   return new Counter({
     name: "parley_retention_failures_total",
-    help: "Expired sessions that could not be erased, and workspaces whose expired sessions could not be listed.",
+    help: "Failures to erase an expired session, to list a workspace's expired sessions, or to list the workspaces with a retention.",
     registers: [registry],
   });
 }

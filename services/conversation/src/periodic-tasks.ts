@@ -13,7 +13,13 @@ import {
   createReconciliationTask,
   type ReconcileDeps,
 } from "./reconciliation/index.ts";
-import { eraseExpiredSessions, type RetentionDeps } from "./retention/retention.worker.ts";
+import {
+  A_DAY_OR_LONGER,
+  eraseExpiredSessions,
+  type RetentionDeps,
+  type RetentionRange,
+  SHORTER_THAN_A_DAY,
+} from "./retention/retention.worker.ts";
 import { createBotReplyCountTask, createReplyCountTask } from "./statistics/statistics.worker.ts";
 import type { Sweeper } from "./sweeping/sweeper.worker.ts";
 import { createUsageAuditTask } from "./usage-audit/usage-audit.worker.ts";
@@ -25,6 +31,7 @@ const AUDIT_INTERVAL_SECONDS = 5 * 60;
 const RECONCILIATIONS_PER_CLOSE = 5;
 const PRUNE_INTERVAL_MS = 10 * 60_000;
 const ERASE_EXPIRED_INTERVAL_MS = 60 * 60_000;
+const ERASE_SHORT_RETENTION_INTERVAL_SECONDS = 60;
 const ERASE_WORKSPACES_INTERVAL_MS = 60 * 60_000;
 const ERASE_DOCUMENTS_INTERVAL_MS = 15_000;
 const EMBED_INTERVAL_MS = 5_000;
@@ -69,6 +76,9 @@ export function createPeriodicTasks(
     embeddings,
   } = deps;
   const closeEverySeconds = reconciliation.everySeconds * RECONCILIATIONS_PER_CLOSE;
+  const retentionDeps = { database, quota, notifySettler: reportCancelled, failures: deps.retentionFailures, log };
+  const eraseExpired = (range: RetentionRange) => (signal: AbortSignal) =>
+    eraseExpiredSessions(retentionDeps, range, signal);
   return [
     {
       name: "sweep",
@@ -108,11 +118,12 @@ export function createPeriodicTasks(
     {
       name: "erase expired sessions",
       intervalMs: ERASE_EXPIRED_INTERVAL_MS,
-      run: (signal) =>
-        eraseExpiredSessions(
-          { database, quota, notifySettler: reportCancelled, failures: deps.retentionFailures, log },
-          signal,
-        ),
+      run: eraseExpired(A_DAY_OR_LONGER),
+    },
+    {
+      name: "erase expired sessions of short retentions",
+      intervalMs: () => jitteredMs(ERASE_SHORT_RETENTION_INTERVAL_SECONDS),
+      run: eraseExpired(SHORTER_THAN_A_DAY),
     },
     { name: "erase visitors", intervalMs: ERASE_VISITORS_INTERVAL_MS, run: () => visitorEraser.run() },
     {

@@ -22,7 +22,7 @@ import {
   readTurnStates,
 } from "./reconciliation/turns.store.ts";
 import { countUnpaidTurns } from "./reconciliation/unpaid.store.ts";
-import { listExpiredSessions, listWorkspaceIds } from "./retention/retention.store.ts";
+import { listExpiredSessions } from "./retention/retention.store.ts";
 import { readSessions } from "./session-exports/export-sessions.store.ts";
 import { findText, type ListFilters, listSessions } from "./session-lists/list-sessions.store.ts";
 import { eraseSession } from "./sessions/erase-session.store.ts";
@@ -356,9 +356,13 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["counting the rated sessions", (database) => countRatedSessions(database, bot.workspaceId, 30)],
   [
     "listing expired sessions",
-    (database) => listExpiredSessions(database, bot.workspaceId, { days: 30, limit: 50, after: undefined }),
+    (database) => listExpiredSessions(database, bot.workspaceId, { minutes: 30, limit: 50, after: undefined }),
   ],
   ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await findDoneTurn()).sessionId)],
+  [
+    "erasing a session whose retention has passed",
+    async (database) => eraseSession(database, bot.workspaceId, (await findDoneTurn()).sessionId, 10),
+  ],
 ])("%s scans no table but closed_months", async (_, use) => {
   const statements = await recordStatements(db.database, use);
   expect(statements.length).toBeGreaterThan(0);
@@ -501,13 +505,14 @@ test("a page of erasures starts after the last erasure of the previous page", as
   expect([first, ...rest].map((erasure) => erasure?.requestId)).toEqual(requestIds);
 });
 
-test("listing the workspaces for retention reads only the tables of bots and of deleted workspaces", async () => {
-  const [statement] = await recordStatements(db.database, listWorkspaceIds);
-  if (statement === undefined) throw new Error("no statement");
-  const plan = JSON.stringify((await db.admin.query(`EXPLAIN (FORMAT JSON) ${statement.text}`)).rows);
-  expect(new Set([...plan.matchAll(/"Relation Name":"(\w+)"/g)].map((match) => match[1]))).toEqual(
-    new Set(["bots", "workspace_deletions"]),
+test("a page of expired sessions is read in order from an index, without a sort", async () => {
+  const after = { id: randomUUID(), lastActivityAt: "2020-01-01Z" };
+  const { plan, blocks } = await explain((database) =>
+    listExpiredSessions(database, bot.workspaceId, { minutes: 30, limit: 50, after }),
   );
+  expect(plan).toContain('"Index Name":"sessions_recent"');
+  expect(plan).not.toContain('"Node Type":"Sort"');
+  expect(blocks).toBeLessThan(50 * 8);
 });
 
 test("a sweep finds streaming turns by index and scans only the small edges table", async () => {

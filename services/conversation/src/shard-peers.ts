@@ -12,6 +12,7 @@ const QUOTA_METHODS = [
   "listUnpaid",
   "listMonths",
   "closeMonth",
+  "listRetentions",
 ] as const;
 
 /** Returns the client of quota for the workspaces of one shard. */

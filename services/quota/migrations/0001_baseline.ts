@@ -37,14 +37,16 @@ const PLANS_AND_WORKSPACES = `
 
   -- A deleted workspace keeps its row, so that its usage can be billed and its id is never used again.
   CREATE TABLE quota.workspaces (
-    workspace_id   text PRIMARY KEY CHECK (workspace_id ~ '^[A-Za-z0-9._-]{1,64}$'),
-    name           text NOT NULL,
-    plan           text NOT NULL REFERENCES quota.plans (plan),
-    -- Days after which conversations are erased; 0 for never.
-    retention_days integer NOT NULL DEFAULT 0 CHECK (retention_days BETWEEN 0 AND 3650),
-    created_at     timestamptz NOT NULL DEFAULT now(),
-    deleted_at     timestamptz
+    workspace_id      text PRIMARY KEY CHECK (workspace_id ~ '^[A-Za-z0-9._-]{1,64}$'),
+    name              text NOT NULL,
+    plan              text NOT NULL REFERENCES quota.plans (plan),
+    -- Minutes from a session's last message until the session is erased, up to 3,650 days; 0 for never.
+    retention_minutes integer NOT NULL DEFAULT 0 CHECK (retention_minutes = 0 OR retention_minutes BETWEEN 10 AND 5256000),
+    created_at        timestamptz NOT NULL DEFAULT now(),
+    deleted_at        timestamptz
   );
+  -- Lists the workspaces that erase old sessions, by retention.
+  CREATE INDEX workspaces_retention ON quota.workspaces (retention_minutes, workspace_id) WHERE retention_minutes > 0 AND deleted_at IS NULL;
 
   -- One row for each change of a workspace's plan, never updated. The plan at a time is previous_plan of the first change after it, or the
   -- workspace's current plan if no change followed.

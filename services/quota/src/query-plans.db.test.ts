@@ -19,7 +19,7 @@ import { measureHolds } from "./usage/holds.store.ts";
 import { reserve } from "./usage/reservations.store.ts";
 import { type Settlement, settle } from "./usage/settlements.store.ts";
 import { currentMonth, listTurns, readMonth, readMonthPage, readUsage } from "./usage/usage.store.ts";
-import { findWorkspace } from "./workspaces/workspaces.store.ts";
+import { findWorkspace, listRetentions } from "./workspaces/workspaces.store.ts";
 
 const MESSAGES = quickOrFull(200_000, 10_000_000);
 const WORKSPACES = 2_000;
@@ -126,6 +126,26 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   expect(statements.length).toBeGreaterThan(0);
   for (const statement of statements)
     expect(largeTables(await findSequentialScans(quota.admin, statement)), statement.text).toEqual([]);
+});
+
+test("listing the short retentions reads only the workspaces that have one, in order from an index", async () => {
+  await quota.admin.query(`
+    UPDATE quota.workspaces SET retention_minutes = 43200;
+    UPDATE quota.workspaces SET retention_minutes = 30 WHERE workspace_id = '${workspaces[0]}'`);
+  await quota.admin.query("VACUUM (ANALYZE) quota.workspaces");
+  const range = { minMinutes: 1, maxMinutes: 1_439 };
+  const after = { retentionMinutes: 0, workspaceId: "" };
+  const [statement] = await recordStatements(quota.database, async (database) => {
+    const listed = await listRetentions(database, { ...range, after, limit: 1_001 });
+    expect(listed).toEqual([{ workspaceId: workspaces[0], retentionMinutes: 30 }]);
+  });
+  if (statement === undefined) throw new Error("no statement");
+  for (const root of await explainAnalyze(quota.admin, statement)) {
+    const plan = JSON.stringify(root);
+    expect(plan).toContain('"Index Name":"workspaces_retention"');
+    expect(plan).not.toContain('"Node Type":"Sort"');
+    expect(root["Shared Hit Blocks"] + root["Shared Read Blocks"]).toBeLessThan(8);
+  }
 });
 
 test("listing a page of counted turns reads only the page's rows, by index", async () => {

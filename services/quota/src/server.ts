@@ -42,6 +42,7 @@ import { handleGetMonth } from "./usage-audit/get-month.rpc.ts";
 import { handleListMonthTurns } from "./usage-audit/list-month-turns.rpc.ts";
 import { createTurnEntryAdmin } from "./usage-audit/turn-entry.admin.ts";
 import { handleGetWorkspace } from "./workspaces/get-workspace.rpc.ts";
+import { handleListRetentions } from "./workspaces/list-retentions.rpc.ts";
 import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rpc.ts";
 import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
 import { isDeleted } from "./workspaces/workspaces.store.ts";
@@ -153,6 +154,7 @@ export async function start(
       // Settle, SetWorkspaceDeleted, AdjustTurns and CorrectUnpaid do not use a CallPool, so their statements complete even if the caller has left.
       settle: (request, { signal }) => handleSettle({ shards, log }, request, signal),
       getWorkspace: (request, { signal }) => handleGetWorkspace(calls.databaseFor(signal), request),
+      listRetentions: (request, { signal }) => handleListRetentions(shardFor(request.shard, signal), request),
       setWorkspaceDeleted: (request) => handleSetWorkspaceDeleted(database, request),
       getMonth: (request, { signal }) => handleGetMonth(shardFor(request.shard, signal), request),
       listMonthTurns: (request, { signal }) => handleListMonthTurns(calls.databaseFor(signal), request),

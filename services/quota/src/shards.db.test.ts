@@ -274,6 +274,7 @@ test("the service runs each call about many workspaces on the shard of the reque
     client.getReservations({ turns, shard: 2 }, options),
     client.listReservations({ state: ReservationState.DONE, shard: 2 }, options),
     client.listUnpaid({ shard: 2 }, options),
+    client.listRetentions({ minMinutes: 1, shard: 2 }, options),
     client.listMonths({ shard: 2 }, options),
     client.closeMonth({ month: MONTH, shard: 2 }, options),
     adjust(2),
@@ -310,7 +311,7 @@ async function callAll(routed: ShardedDatabase, workspaceId: string): Promise<vo
     context,
   );
   await admin.setPlan(create(SetPlanRequestSchema, { workspaceId, plan: "free" }), context);
-  await admin.setRetention(create(SetRetentionRequestSchema, { workspaceId, retentionDays: 3 }), context);
+  await admin.setRetention(create(SetRetentionRequestSchema, { workspaceId, retentionMinutes: 30 }), context);
   await admin.resetUnpaid(create(ResetUnpaidRequestSchema, { workspaceId }), context);
   await admin.showUsage(create(ShowUsageRequestSchema, { workspaceId }), context);
   const adjustment = { month: MONTH, amount: 3, reason: "r", operator: "o", requestId: randomUUID() };

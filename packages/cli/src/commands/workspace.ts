@@ -5,8 +5,9 @@ import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
 import { messageToJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
-import { formatCount, formatFields, formatTable } from "../output/table.ts";
-import { PLANS, wholeNumberParser } from "./options.ts";
+import { formatFields, formatTable } from "../output/table.ts";
+import { PLANS } from "./options.ts";
+import { formatRetention, parseRetention } from "./retention.ts";
 
 export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
   const group = program.command("workspace").description("Manage workspaces and plans.");
@@ -50,15 +51,11 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, r
     .command("set")
     .description("Change a workspace's retention.")
     .argument("<id>", "Select the workspace.")
-    .requiredOption(
-      "--retention-days <days>",
-      "Set the days to keep idle sessions (0: forever).",
-      wholeNumberParser(0, 3_650),
-    )
-    .action((workspaceId, { retentionDays }) =>
+    .requiredOption("--retention <time>", "Keep idle sessions this long (30m, 90d, never).", parseRetention)
+    .action((workspaceId, { retention: retentionMinutes }) =>
       report(
         callAdmin(WorkspaceAdminService, async (service) => {
-          const workspace = requireField((await service.setRetention({ workspaceId, retentionDays })).workspace);
+          const workspace = requireField((await service.setRetention({ workspaceId, retentionMinutes })).workspace);
           return { ...toResult(workspace), json: messageToJson(WorkspaceSchema, workspace) };
         }),
       ),
@@ -109,7 +106,7 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, r
     );
 }
 
-function toResult({ id, name, plan, cap, retentionDays }: Workspace): Result {
+function toResult({ id, name, plan, cap, retentionMinutes }: Workspace): Result {
   return {
     json: { id, name, plan },
     text: formatFields([
@@ -117,7 +114,7 @@ function toResult({ id, name, plan, cap, retentionDays }: Workspace): Result {
       ["name", name],
       ["plan", plan],
       ["messages a month", cap],
-      ["sessions kept", retentionDays === 0 ? "without limit" : formatCount(retentionDays, "day")],
+      ["sessions kept", formatRetention(retentionMinutes)],
     ]),
   };
 }

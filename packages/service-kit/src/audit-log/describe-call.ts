@@ -16,7 +16,7 @@ const COPIED_FIELDS = new Set([
     "name",
     "new_name",
     "plan",
-    "retention_days",
+    "retention_minutes",
   ],
   ...["month", "amount", "operator"],
 ]);

@@ -57,9 +57,9 @@ test("names the month of a usage correction", () => {
 
 test.each([
   ["SetPlan", "Set the plan <strong>pro</strong>"],
-  ["SetRetention", "Set how many days conversations are kept: <strong>30</strong>"],
+  ["SetRetention", "Set how long conversations are kept: <strong>12 hours</strong>"],
 ])("after %s, names the new value, not the workspace", (method, action) => {
-  const target = { id: "ws_1", name: "Bakery", plan: "pro", retention_days: "30" };
+  const target = { id: "ws_1", name: "Bakery", plan: "pro", retention_minutes: "720" };
   expect(describe({ method: `WorkspaceAdminService/${method}`, target })).toEqual({ action, details: [] });
 });
 

@@ -1,10 +1,11 @@
 import type { AuditLogEntry } from "@parley/rpc/access";
 import type { ReactNode } from "react";
+import { formatRetention } from "../components/durations.ts";
 import { labelOf } from "../components/field-labels.ts";
 import { T, t } from "../i18n/t.tsx";
 
 /** What the sentence about a change may name. `name` is that of a document, a tool or a workspace. */
-type Target = Readonly<Record<"bot" | "name" | "plan" | "days" | "month", ReactNode>>;
+type Target = Readonly<Record<"bot" | "name" | "plan" | "time" | "month", ReactNode>>;
 
 const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
   "UsageAuditAdminService/Repair": () => t("Corrected the usage after a fault"),
@@ -43,7 +44,7 @@ const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
   ),
   "WorkspaceAdminService/SetPlan": (target) => <T text="Set the plan {plan}" {...target} />,
   "WorkspaceAdminService/SetRetention": (target) => (
-    <T text="Set how many days conversations are kept: {days}" {...target} />
+    <T text="Set how long conversations are kept: {time}" {...target} />
   ),
   "WorkspaceDeletionAdminService/DeleteWorkspace": () => t("Deleted the workspace"),
   "WorkspaceDeletionAdminService/RestoreWorkspace": () => t("Restored the workspace"),
@@ -81,7 +82,7 @@ export function describeEntry(
         bot: <strong>{bot}</strong>,
         name: <strong>{target.name}</strong>,
         plan: <strong>{target.plan}</strong>,
-        days: <strong>{target.retention_days}</strong>,
+        time: <strong>{formatRetention(Number(target.retention_minutes ?? 0))}</strong>,
         month: <strong>{target.month}</strong>,
       }) ?? method.replace("/", " "),
     details: details.filter(Boolean) as string[],

@@ -9,3 +9,16 @@ export function formatDuration(ms: number): string {
     ? t("{milliseconds} ms", { milliseconds: ms })
     : t("{seconds} s", { seconds: TENTHS.format(ms / 1_000) });
 }
+
+const RETENTION_UNITS = [
+  ["day", 24 * 60],
+  ["hour", 60],
+  ["minute", 1],
+] as const;
+
+/** Formats a retention in minutes in the largest unit that gives a whole number, such as "90 days" or "30 minutes". 0 is no limit. */
+export function formatRetention(minutes: number): string {
+  if (minutes === 0) return t("no limit");
+  const [unit, unitMinutes] = RETENTION_UNITS.find(([, size]) => minutes % size === 0) ?? ["minute", 1];
+  return new Intl.NumberFormat(getLocale(), { style: "unit", unit, unitDisplay: "long" }).format(minutes / unitMinutes);
+}

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { turns, workspaces } from "../api/clients.ts";
 import { useSession } from "../api/session.ts";
 import { formatDate } from "../components/dates.ts";
+import { formatRetention } from "../components/durations.ts";
 import { PageHeader } from "../components/page-header.tsx";
 import { QuotaFigures } from "../components/quota-figures.tsx";
 import { Failure, Loading } from "../components/states.tsx";
@@ -24,7 +25,7 @@ export function Overview() {
   });
   const usage = useQuery({
     queryKey: ["usage", workspaceId, "current"],
-    queryFn: async () => (await workspaces.showUsage({ workspaceId })).usage,
+    queryFn: () => workspaces.showUsage({ workspaceId }),
   });
   const repliesByDay = new Map(statistics.data?.days.map(({ day, replies }) => [day, replies] as const));
   const bars = lastDays(SHOWN_DAYS, Date.now()).map((day) => ({ day, count: repliesByDay.get(day) ?? 0 }));
@@ -34,7 +35,14 @@ export function Overview() {
         {t("The last {days} days, and this month's messages.", { days: SHOWN_DAYS })}
       </PageHeader>
       <Checklist />
-      {usage.data && <Quota usage={usage.data} repliesByDay={statistics.data && repliesByDay} />}
+      {usage.data?.usage && <Quota usage={usage.data.usage} repliesByDay={statistics.data && repliesByDay} />}
+      {usage.data && (
+        <p className="hint">
+          {t("How long conversations are kept after their last message: {time}", {
+            time: formatRetention(usage.data.retentionMinutes),
+          })}
+        </p>
+      )}
       {usage.error && !usage.data && <Failure error={usage.error} onRetry={usage.refetch} />}
       {statistics.error && !statistics.data && <Failure error={statistics.error} onRetry={statistics.refetch} />}
       {!statistics.error && !statistics.data && <Loading />}

@@ -11,12 +11,21 @@ const STATEMENT_TIMEOUT_MS = 120_000;
 /** The PostgreSQL client's limit is longer, so that PostgreSQL cancels a slow statement first. */
 const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 
+// With a retention ($3), a session stays while a reply is running, and for the retention after the end of its last reply. OpenTurn sets
+// last_activity_at, so PostgreSQL, which checks that column again after waiting for the row's lock, keeps a session that became active.
 const ERASE_SESSION = `
-  UPDATE conversation.sessions
+  UPDATE conversation.sessions s
   SET erased_at = now(), visitor_id = NULL, replaced_visitor = NULL, visitor_metadata = NULL, referrer = NULL, user_agent = NULL,
       message_count = 0, ratings_up = 0, ratings_down = 0, reviews_good = 0, reviews_bad = 0
-  WHERE workspace_id = $1 AND session_id = $2 AND erased_at IS NULL
-    AND ($3::int IS NULL OR last_activity_at < now() - make_interval(days => $3))`;
+  WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.erased_at IS NULL
+    AND ($3::int IS NULL OR (
+      s.last_activity_at < now() - make_interval(mins => $3)
+      AND NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming')
+      AND NOT EXISTS (
+        SELECT FROM conversation.messages m
+        WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id = s.last_message_id AND m.closed_at >= now() - make_interval(mins => $3)
+      )
+    ))`;
 
 const CANCEL_TURNS = `
   WITH closed AS (
@@ -38,8 +47,8 @@ const DELETE_CONTENT = `
 
 /**
  * Erases a session's content in one transaction, and returns the open turns that the erasure closed. Keeps the turns' rows, without content,
- * because they count as usage. Returns undefined if there is no such session, if it was erased before, or if its last activity was less than
- * `inactiveDays` days ago.
+ * because they count as usage. Returns undefined if there is no such session or if it was erased before. With `retentionMinutes`, returns
+ * undefined also if a reply of the session is running, or if its last message ended less than that long ago.
  *
  * The transaction locks the session's row, as OpenTurn does, and then the open turns, as CloseTurn does. A concurrent OpenTurn or CloseTurn
  * therefore runs before the erasure or stores nothing.
@@ -48,14 +57,14 @@ export async function eraseSession(
   database: Database,
   workspaceId: string,
   sessionId: string,
-  inactiveDays?: number,
+  retentionMinutes?: number,
 ): Promise<ClosedTurn[] | undefined> {
   const sessionKey = [workspaceId, sessionId];
   const query = (text: string, values: unknown[] = sessionKey) => withQueryTimeout(text, values, QUERY_TIMEOUT_MS);
   return transaction(database, async (connection) => {
     const key = { table: "conversation.sessions", workspaceId };
     await setLocal(connection, key, "statement_timeout", String(STATEMENT_TIMEOUT_MS));
-    const { rowCount } = await connection.query(query(ERASE_SESSION, [...sessionKey, inactiveDays]));
+    const { rowCount } = await connection.query(query(ERASE_SESSION, [...sessionKey, retentionMinutes]));
     if (rowCount === 0) return undefined;
     const { rows } = await connection.query<ClosedTurn>(query(CANCEL_TURNS));
     await connection.query(query(DELETE_VISITORS));

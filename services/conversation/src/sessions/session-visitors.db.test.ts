@@ -227,10 +227,11 @@ describe("a session that had several ids", () => {
     await say(x, "1");
     await say(y, "2");
     await system.admin.query(
-      "UPDATE conversation.sessions SET last_activity_at = now() - interval '10 days' WHERE session_id = $1",
+      `WITH replies AS (UPDATE conversation.messages SET closed_at = now() - interval '11 minutes' WHERE session_id = $1)
+       UPDATE conversation.sessions SET last_activity_at = now() - interval '11 minutes' WHERE session_id = $1`,
       [sessionId],
     );
-    expect(await eraseSession(system.database, bot.workspaceId, sessionId, 9)).toEqual([]);
+    expect(await eraseSession(system.database, bot.workspaceId, sessionId, 10)).toEqual([]);
     expect(await rowsOf("SELECT FROM conversation.session_visitors WHERE session_id = $1", sessionId)).toEqual([]);
     expect(await searchIds(x)).toEqual([]);
   });

@@ -22,8 +22,6 @@ export type TestQuota = {
   /** Turns that Settle records but omits from its response. */
   unacknowledged: Set<string>;
   workspaces: Set<string>;
-  /** Without an entry, a workspace's sessions are kept without limit. */
-  retentionDays: Map<string, number>;
   knowledgeLimits: Map<string, { maxKnowledgeDocuments: number; maxKnowledgeCharacters: number }>;
   /** What ListUnpaid returns for a workspace, instead of the settled replies of the day. CorrectUnpaid sets it. */
   unpaid: Map<string, number>;
@@ -54,7 +52,6 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     isSettleUnavailable: false,
     unacknowledged: new Set(),
     workspaces: new Set(),
-    retentionDays: new Map(),
     knowledgeLimits: new Map(),
     unpaid: new Map(),
     outcomeOf: (turnId) => settlementByTurn.get(turnId)?.outcome,
@@ -68,7 +65,6 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     plan: "pro",
     cap: 5_000,
     createdAt: "2026-01-01T00:00:00Z",
-    retentionDays: quota.retentionDays.get(id) ?? 0,
     maxKnowledgeDocuments: 2_000,
     maxKnowledgeCharacters: 50_000_000,
     ...quota.knowledgeLimits.get(id),
@@ -104,6 +100,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
           throw new RpcError(status.NOT_FOUND, "workspace_not_found", "no such workspace");
         return { workspace: workspace(workspaceId) };
       },
+      listRetentions: async () => ({ workspaces: [] }),
       async setWorkspaceDeleted({ workspaceId, deleted }) {
         if (deleted) quota.workspaces.delete(workspaceId);
         else quota.workspaces.add(workspaceId);

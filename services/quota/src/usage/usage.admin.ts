@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { MonthlyUsageSchema, WorkspaceAdminService } from "@parley/rpc/quota";
+import type { ShowUsageResponseSchema, WorkspaceAdminService } from "@parley/rpc/quota";
 import {
   createPageTokens,
   cutPage,
@@ -19,14 +19,18 @@ const DEFAULT_PAGE_SIZE = 500;
 const DEFAULT_NEAREST_CAP_LIMIT = 10;
 const pageTokens = createPageTokens({ workspaceId: isWorkspaceId });
 
-/** Reads a workspace's usage of a month ("YYYY-MM"), or of the current month if `month` is empty. Throws workspace_not_found. */
+/**
+ * Reads a workspace's usage of a month ("YYYY-MM"), or of the current month if `month` is empty, and its retention. Throws
+ * workspace_not_found.
+ */
 export async function readMonthlyUsage(
   database: Database,
   { workspaceId, month }: { workspaceId: string; month: string },
-): Promise<MessageInitShape<typeof MonthlyUsageSchema>> {
+): Promise<MessageInitShape<typeof ShowUsageResponseSchema>> {
   const usage = isWorkspaceId(workspaceId) ? await readUsage(database, workspaceId, month || undefined) : undefined;
   if (usage === undefined) throw notFound("workspace_not_found", "no such workspace");
-  return { ...usage, resetsAt: computeResetTime(usage.month) };
+  const { retentionMinutes, ...figures } = usage;
+  return { usage: { ...figures, resetsAt: computeResetTime(usage.month) }, retentionMinutes };
 }
 
 /** Implements the calls of WorkspaceAdminService that only read usage. */
@@ -35,9 +39,7 @@ export function createUsageAdmin({
   shards,
 }: ShardedDatabase): Pick<ServiceImpl<typeof WorkspaceAdminService>, "showUsage" | "listUsage" | "listNearestCap"> {
   return {
-    async showUsage(request) {
-      return { usage: await readMonthlyUsage(database, request) };
-    },
+    showUsage: (request) => readMonthlyUsage(database, request),
     async listUsage(request) {
       const { pageSize, pageToken } = request;
       const after = pageTokens.parse(pageToken)?.workspaceId ?? "";

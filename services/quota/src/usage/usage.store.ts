@@ -13,6 +13,8 @@ export type Usage = {
   unpaid: number;
   /** The unpaid replies of a day after which Reserve refuses turns. */
   unpaidLimit: number;
+  /** The workspace's current retention; 0 for none. */
+  retentionMinutes: number;
 };
 
 export type WorkspaceMonth = {
@@ -57,7 +59,8 @@ const READ_USAGE = `
   WITH selected AS (SELECT coalesce(to_date($2, 'YYYY-MM'), ${CURRENT_MONTH}) AS month)
   SELECT p.plan, p.monthly_cap AS cap, coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held,
          ${adjustedInMonth("selected.month")} AS adjusted, to_char(selected.month, 'YYYY-MM') AS month,
-         CASE WHEN u.unpaid_day = ${TODAY} THEN u.unpaid - u.unpaid_reset ELSE 0 END AS unpaid, ${UNPAID_LIMIT} AS "unpaidLimit"
+         CASE WHEN u.unpaid_day = ${TODAY} THEN u.unpaid - u.unpaid_reset ELSE 0 END AS unpaid, ${UNPAID_LIMIT} AS "unpaidLimit",
+         w.retention_minutes AS "retentionMinutes"
   FROM selected
   CROSS JOIN quota.workspaces w
   JOIN quota.plans p ON p.plan = ${planOfMonth("selected.month")}

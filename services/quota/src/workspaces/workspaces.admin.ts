@@ -60,15 +60,16 @@ export function createWorkspaceAdmin(
       const [changed] = await onEachShard(shards, (shard) => updateKnowledgeLimits(shard, plan, limits));
       return { plan: changed };
     },
-    async setRetention({ workspaceId, retentionDays }) {
+    async setRetention({ workspaceId, retentionMinutes }) {
       await requireWorkspace(database, workspaceId);
-      await updateRetention(database, workspaceId, retentionDays);
+      await updateRetention(database, workspaceId, retentionMinutes);
       return { workspace: await requireWorkspace(database, workspaceId) };
     },
     async resetUnpaid({ workspaceId }) {
       await requireWorkspace(database, workspaceId);
       await resetUnpaid(database, workspaceId);
-      return { usage: await readMonthlyUsage(database, { workspaceId, month: "" }) };
+      const { usage } = await readMonthlyUsage(database, { workspaceId, month: "" });
+      return { usage };
     },
   };
 }

@@ -6,15 +6,19 @@ import {
   AdjustUsageRequestSchema,
   CreateWorkspaceRequestSchema,
   ListPlansRequestSchema,
+  ListRetentionsRequestSchema,
   SetKnowledgeLimitsRequestSchema,
+  SetRetentionRequestSchema,
   SettleOutcome,
+  ShowUsageRequestSchema,
 } from "@parley/rpc/quota";
 import { singleShard } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { handleAdjustTurns } from "../reconciliation/adjust-turns.rpc.ts";
 import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "../testing/quota-database.ts";
+import { handleListRetentions } from "./list-retentions.rpc.ts";
 import { createWorkspaceAdmin } from "./workspaces.admin.ts";
-import { updatePlan } from "./workspaces.store.ts";
+import { updateDeleted, updatePlan } from "./workspaces.store.ts";
 
 let quota: QuotaDatabase;
 beforeAll(async () => {
@@ -77,4 +81,32 @@ test("operators list the plans and change how much knowledge a plan permits", as
   });
   for (const plan of ["gold", "", "a\0b"]) await expect(set({ plan })).rejects.toThrow("plan must be one of");
   await set({ knowledgeDocuments: 500, knowledgeCharacters: 10_000_000 });
+});
+
+test("lists the workspaces with a retention in a range page by page, shortest first, without deleted ones", async () => {
+  const admin = createWorkspaceAdmin(singleShard(quota.database), randomUUID);
+  const context = {} as HandlerContext;
+  const retentions = { kept: 0, days: 43_200, gone: 30, short: 30, shorter: 10, "short-too": 30 };
+  for (const [id, retentionMinutes] of Object.entries(retentions)) {
+    await admin.createWorkspace(create(CreateWorkspaceRequestSchema, { name: "n", plan: "free", id }), context);
+    const request = create(SetRetentionRequestSchema, { workspaceId: id, retentionMinutes });
+    expect(await admin.setRetention(request, context)).toMatchObject({ workspace: { retentionMinutes } });
+    const shown = await admin.showUsage(create(ShowUsageRequestSchema, { workspaceId: id }), context);
+    expect(shown).toMatchObject({ retentionMinutes, usage: { plan: "free" } });
+  }
+  await updateDeleted(quota.database, "gone", true);
+  const list = async (range: { minMinutes: number; maxMinutes?: number }) => {
+    const pages: string[][] = [];
+    for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
+      const request = create(ListRetentionsRequestSchema, { ...range, pageSize: 2, pageToken });
+      const response = await handleListRetentions(quota.database, request);
+      pages.push((response.workspaces ?? []).map((each) => `${each.workspaceId} ${each.retentionMinutes}`));
+      pageToken = response.nextPageToken || undefined;
+    }
+    return pages;
+  };
+  expect(await list({ minMinutes: 1, maxMinutes: 1_439 })).toEqual([["shorter 10", "short 30"], ["short-too 30"]]);
+  expect(await list({ minMinutes: 1_440 })).toEqual([["days 43200"]]);
+  const request = create(ListRetentionsRequestSchema, { minMinutes: 1, pageToken: "x" });
+  await expect(handleListRetentions(quota.database, request)).rejects.toThrow("page_token is invalid");
 });

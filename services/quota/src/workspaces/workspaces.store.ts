@@ -8,12 +8,12 @@ export type Workspace = {
   maxKnowledgeDocuments: number;
   maxKnowledgeCharacters: number;
   createdAt: Date;
-  retentionDays: number;
+  retentionMinutes: number;
   deletedAt: Date | null;
 };
 
-const COLUMNS = `w.workspace_id AS id, w.name, w.plan, p.monthly_cap AS cap, w.created_at AS "createdAt", w.retention_days AS "retentionDays",
-  w.deleted_at AS "deletedAt", p.knowledge_documents AS "maxKnowledgeDocuments", p.knowledge_characters AS "maxKnowledgeCharacters"`;
+const COLUMNS = `w.workspace_id AS id, w.name, w.plan, p.monthly_cap AS cap, w.created_at AS "createdAt",
+  w.retention_minutes AS "retentionMinutes", w.deleted_at AS "deletedAt", p.knowledge_documents AS "maxKnowledgeDocuments", p.knowledge_characters AS "maxKnowledgeCharacters"`;
 const FROM = "quota.workspaces w JOIN quota.plans p USING (plan)";
 
 /** Returns a workspace; undefined if it is unknown or deleted. */
@@ -86,11 +86,37 @@ export async function updatePlan(database: Database, id: string, plan: string): 
   return rowCount === 1;
 }
 
-/** Sets how many days sessions are kept; 0 means without limit. Returns false if the workspace is unknown. */
-export async function updateRetention(database: Database, id: string, days: number): Promise<boolean> {
-  const { rowCount } = await database.query("UPDATE quota.workspaces SET retention_days = $2 WHERE workspace_id = $1", [
-    id,
-    days,
-  ]);
+/** Sets how many minutes sessions are kept; 0 means without limit. Returns false if the workspace is unknown. */
+export async function updateRetention(database: Database, id: string, minutes: number): Promise<boolean> {
+  const { rowCount } = await database.query(
+    "UPDATE quota.workspaces SET retention_minutes = $2 WHERE workspace_id = $1",
+    [id, minutes],
+  );
   return rowCount === 1;
+}
+
+export type WorkspaceRetention = { workspaceId: string; retentionMinutes: number };
+
+/** `after` is the last workspace of the previous page. */
+export type RetentionPage = {
+  minMinutes: number;
+  maxMinutes: number;
+  after: WorkspaceRetention;
+  limit: number;
+};
+
+const LIST_RETENTIONS = `
+  SELECT workspace_id AS "workspaceId", retention_minutes AS "retentionMinutes" FROM quota.workspaces
+  WHERE retention_minutes > 0 AND deleted_at IS NULL AND retention_minutes BETWEEN $1 AND $2
+    AND (retention_minutes, workspace_id) > ($3::integer, $4::text)
+  ORDER BY retention_minutes, workspace_id LIMIT $5`;
+
+/** Lists the workspaces whose retention is in a range, shortest first. Leaves out deleted workspaces. */
+export async function listRetentions(
+  database: Database,
+  { minMinutes, maxMinutes, after, limit }: RetentionPage,
+): Promise<WorkspaceRetention[]> {
+  const values = [minMinutes, maxMinutes, after.retentionMinutes, after.workspaceId, limit];
+  const { rows } = await database.query<WorkspaceRetention>(LIST_RETENTIONS, values);
+  return rows;
 }

@@ -413,11 +413,11 @@ export declare type SetRetentionRequest = Message<"parley.quota.v1.SetRetentionR
   workspaceId: string;
 
   /**
-   * Days from a session's last message until the session is erased, 1 to 3,650; 0 for never.
+   * Minutes from a session's last message until the session is erased, 10 to 5,256,000 (3,650 days); 0 for never.
    *
-   * @generated from field: int32 retention_days = 2;
+   * @generated from field: int32 retention_minutes = 2;
    */
-  retentionDays: number;
+  retentionMinutes: number;
 };
 
 /**
@@ -551,7 +551,7 @@ export declare type MonthlyUsage = Message<"parley.quota.v1.MonthlyUsage"> & {
 export declare const MonthlyUsageSchema: GenMessage<MonthlyUsage>;
 
 /**
- * ShowUsageResponse holds the usage of one month.
+ * ShowUsageResponse holds the usage of one month, and the workspace's current retention.
  *
  * @generated from message parley.quota.v1.ShowUsageResponse
  */
@@ -562,6 +562,13 @@ export declare type ShowUsageResponse = Message<"parley.quota.v1.ShowUsageRespon
    * @generated from field: parley.quota.v1.MonthlyUsage usage = 1;
    */
   usage?: MonthlyUsage | undefined;
+
+  /**
+   * Minutes from a session's last message until the session is erased; 0 for never.
+   *
+   * @generated from field: int32 retention_minutes = 2;
+   */
+  retentionMinutes: number;
 };
 
 /**
@@ -1184,7 +1191,7 @@ export declare const WorkspaceAdminService: GenService<{
   /**
    * SetRetention changes how long a workspace keeps its sessions. Idempotent.
    *
-   * Errors: NOT_FOUND (workspace_not_found); INVALID_ARGUMENT (invalid_argument) for days out of range.
+   * Errors: NOT_FOUND (workspace_not_found); INVALID_ARGUMENT (invalid_argument) for minutes out of range.
    *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.SetRetention
    */
@@ -1194,7 +1201,7 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof SetRetentionResponseSchema;
   },
   /**
-   * ShowUsage reads a workspace's usage of one month.
+   * ShowUsage reads a workspace's usage of one month, and its retention.
    *
    * Errors: NOT_FOUND (workspace_not_found).
    *

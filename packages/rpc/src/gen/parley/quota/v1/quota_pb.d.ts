@@ -284,11 +284,11 @@ export declare type Workspace = Message<"parley.quota.v1.Workspace"> & {
   createdAt: string;
 
   /**
-   * Days from a session's last message until the session is erased; 0 for never.
+   * Minutes from a session's last message until the session is erased; 0 for never.
    *
-   * @generated from field: int32 retention_days = 6;
+   * @generated from field: int32 retention_minutes = 6;
    */
-  retentionDays: number;
+  retentionMinutes: number;
 
   /**
    * When the workspace was deleted, RFC 3339 in UTC; empty if the workspace is not deleted.
@@ -357,6 +357,108 @@ export declare type GetWorkspaceResponse = Message<"parley.quota.v1.GetWorkspace
  * Use `create(GetWorkspaceResponseSchema)` to create a new message.
  */
 export declare const GetWorkspaceResponseSchema: GenMessage<GetWorkspaceResponse>;
+
+/**
+ * ListRetentionsRequest selects a range and a page.
+ *
+ * @generated from message parley.quota.v1.ListRetentionsRequest
+ */
+export declare type ListRetentionsRequest = Message<"parley.quota.v1.ListRetentionsRequest"> & {
+  /**
+   * The shortest retention to list, in minutes.
+   *
+   * @generated from field: int32 min_minutes = 1;
+   */
+  minMinutes: number;
+
+  /**
+   * The longest retention to list, in minutes; 0 for no limit.
+   *
+   * @generated from field: int32 max_minutes = 2;
+   */
+  maxMinutes: number;
+
+  /**
+   * Workspaces per page, at most 1,000; 0 for 500.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+
+  /**
+   * The logical shard of the workspaces; 0 without shards.
+   *
+   * @generated from field: int32 shard = 5;
+   */
+  shard: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListRetentionsRequest.
+ * Use `create(ListRetentionsRequestSchema)` to create a new message.
+ */
+export declare const ListRetentionsRequestSchema: GenMessage<ListRetentionsRequest>;
+
+/**
+ * ListRetentionsResponse is a page of workspaces.
+ *
+ * @generated from message parley.quota.v1.ListRetentionsResponse
+ */
+export declare type ListRetentionsResponse = Message<"parley.quota.v1.ListRetentionsResponse"> & {
+  /**
+   * The workspaces by retention, then by ID.
+   *
+   * @generated from field: repeated parley.quota.v1.WorkspaceRetention workspaces = 1;
+   */
+  workspaces: WorkspaceRetention[];
+
+  /**
+   * The page_token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListRetentionsResponse.
+ * Use `create(ListRetentionsResponseSchema)` to create a new message.
+ */
+export declare const ListRetentionsResponseSchema: GenMessage<ListRetentionsResponse>;
+
+/**
+ * WorkspaceRetention is how long a workspace keeps its sessions.
+ *
+ * @generated from message parley.quota.v1.WorkspaceRetention
+ */
+export declare type WorkspaceRetention = Message<"parley.quota.v1.WorkspaceRetention"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Minutes from a session's last message until the session is erased.
+   *
+   * @generated from field: int32 retention_minutes = 2;
+   */
+  retentionMinutes: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.WorkspaceRetention.
+ * Use `create(WorkspaceRetentionSchema)` to create a new message.
+ */
+export declare const WorkspaceRetentionSchema: GenMessage<WorkspaceRetention>;
 
 /**
  * SetWorkspaceDeletedRequest names a workspace.
@@ -1310,8 +1412,8 @@ export declare const ReservationStateSchema: GenEnum<ReservationState>;
 /**
  * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve. It also calls GetWorkspace
  * without a workspace, to check that the quota service accepts its calls. The conversation service calls Settle,
- * GetWorkspace, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns, ListUnpaid,
- * CorrectUnpaid, ListMonths and CloseMonth.
+ * GetWorkspace, ListRetentions, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns,
+ * ListUnpaid, CorrectUnpaid, ListMonths and CloseMonth.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.
@@ -1373,6 +1475,20 @@ export declare const QuotaService: GenService<{
     methodKind: "unary";
     input: typeof GetWorkspaceRequestSchema;
     output: typeof GetWorkspaceResponseSchema;
+  },
+  /**
+   * ListRetentions lists the workspaces whose retention is in a range, shortest retention first, with keyset pagination. It leaves
+   * out deleted workspaces and those that keep their sessions without limit.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid range, page_size or page_token.
+   * Deadline: 5 s.
+   *
+   * @generated from rpc parley.quota.v1.QuotaService.ListRetentions
+   */
+  listRetentions: {
+    methodKind: "unary";
+    input: typeof ListRetentionsRequestSchema;
+    output: typeof ListRetentionsResponseSchema;
   },
   /**
    * SetWorkspaceDeleted marks a workspace as deleted, or as not deleted. For a deleted workspace, Reserve, GetWorkspace and

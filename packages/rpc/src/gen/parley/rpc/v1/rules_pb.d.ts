@@ -56,7 +56,7 @@ export declare type FieldRules = Message<"parley.rpc.v1.FieldRules"> & {
   required: boolean;
 
   /**
-   * Whether an empty text is accepted, even if format or in does not include it.
+   * Whether an empty text or the number 0 is accepted, even if format, in or min excludes it.
    *
    * @generated from field: bool allow_empty = 6;
    */

@@ -127,6 +127,7 @@ function screensOf(bot: string, sessionId: string): Screen[] {
       controls: ["Bot", "The last 2 runs", "Try: When is bread delivered?", "Try: Where can I park?"],
     },
     { path: "/keys", text: "bakery.example", controls: ["Embed"] },
+    { path: "/visitors", text: "Token optional", controls: ["Language of your backend", "Copy the code"] },
     { path: `/moderation?bot=${bot}`, text: "Please call us.", controls: ["Bot"] },
     {
       path: "/overview",

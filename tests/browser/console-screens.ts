@@ -44,6 +44,7 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
     { path: `/playground?bot=${bot}`, heading: "Playground", link: "Playground", text: "Read what was said here" },
     { path: `/evaluation?bot=${bot}`, heading: "Evaluation", link: "Evaluation", text: "Found at place 1" },
     { path: "/keys", heading: "Keys", link: "Keys", text: "bakery.example" },
+    { path: "/visitors", heading: "Visitors", link: "Visitors", text: "Token optional" },
     { path: "/usage", heading: "Usage", link: "Usage", text: "By month" },
     { path: "/audit-log", heading: "Audit log", link: "Audit log", text: "Added the document" },
     { path: "/no-such-page", heading: "Page not found", text: "It may be misspelt." },

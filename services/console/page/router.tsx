@@ -101,6 +101,12 @@ const keysRoute = createRoute({
   component: lazyRouteComponent(() => import("./screens/keys.tsx"), "Keys"),
 });
 
+const visitorsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/visitors",
+  component: lazyRouteComponent(() => import("./screens/visitors.tsx"), "Visitors"),
+});
+
 const moderationRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/moderation",
@@ -176,6 +182,7 @@ const routeTree = rootRoute.addChildren([
     questionsRoute,
     evaluationRoute,
     keysRoute,
+    visitorsRoute,
     moderationRoute,
     toolsRoute,
     playgroundRoute,

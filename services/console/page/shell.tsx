@@ -45,6 +45,7 @@ const GROUPS = [
     name: t("Manage"),
     screens: [
       { to: "/keys", name: t("Keys"), icon: "key" },
+      { to: "/visitors", name: t("Visitors"), icon: "user" },
       { to: "/usage", name: t("Usage"), icon: "chart" },
       { to: "/audit-log", name: t("Audit log"), icon: "clock" },
     ],

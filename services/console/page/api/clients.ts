@@ -4,6 +4,7 @@ import {
   AuditLogAdminService,
   BotAdminService,
   EvaluationAdminService,
+  IdentityKeyAdminService,
   KeyAdminService,
   KnowledgeAdminService,
   ModerationAdminService,
@@ -24,6 +25,7 @@ const transport = createConnectTransport({
 
 export const bots = createClient(BotAdminService, transport);
 export const keys = createClient(KeyAdminService, transport);
+export const identityKeys = createClient(IdentityKeyAdminService, transport);
 export const knowledge = createClient(KnowledgeAdminService, transport);
 export const questions = createClient(QuestionAdminService, transport);
 export const evaluations = createClient(EvaluationAdminService, transport);

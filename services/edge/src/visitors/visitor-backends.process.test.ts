@@ -17,6 +17,7 @@ const BACKENDS = [
   ["js", process.execPath, "mjs", 'console.log(visitorToken("é-42", { plan: "gold" }));'],
   ["php", "php", "php", 'echo visitor_token("é-42", ["plan" => "gold"]);'],
   ["python", "python3", "py", 'print(visitor_token("é-42", {"plan": "gold"}))'],
+  ["ruby", "ruby", "rb", 'puts visitor_token("é-42", { plan: "gold" })'],
 ] as const;
 
 const canRun = (command: string) =>

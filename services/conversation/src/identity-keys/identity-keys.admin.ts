@@ -9,7 +9,7 @@ import { deleteIdentityKey, type IdentityKey, insertIdentityKey, listIdentityKey
 import { readPublicIdentityKey } from "./public-identity-key.ts";
 
 const MAX_KEYS = 4;
-const KID_BYTES = 9;
+const KID_BYTES = 8;
 const SECRET_BYTES = 32;
 /** Lets people and scanners recognize a secret. */
 const SECRET_PREFIX = "parley_visitor_";
@@ -27,7 +27,8 @@ export function createIdentityKeyAdmin(
       const secret = publicKey === undefined ? createSecret() : "";
       const newKey = {
         workspaceId,
-        kid: publicKey?.kid ?? randomBytes(KID_BYTES).toString("base64url"),
+        // Hexadecimal, because a command line would take a kid that begins with a hyphen for an option.
+        kid: publicKey?.kid ?? randomBytes(KID_BYTES).toString("hex"),
         algorithm: publicKey?.algorithm ?? "HS256",
         verificationKey: publicKey?.jwk ?? secret,
       };

@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { bots, identityKeys, keys, moderation, tools } from "./clients.ts";
+import { bots, keys, moderation, tools } from "./clients.ts";
 import { useSession } from "./session.ts";
 
 export const botsQuery = (workspaceId: string) =>
@@ -19,12 +19,6 @@ export const keysQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ["keys", workspaceId],
     queryFn: async () => (await keys.listKeys({ workspaceId })).keys,
-  });
-
-export const identityKeysQuery = (workspaceId: string) =>
-  queryOptions({
-    queryKey: ["identity-keys", workspaceId],
-    queryFn: async () => (await identityKeys.listIdentityKeys({ workspaceId })).keys,
   });
 
 export const patternsQuery = (workspaceId: string, botSlug: string) =>

@@ -1,14 +1,20 @@
 import { CreateIdentityKeyRequestSchema } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { identityKeys } from "../api/clients.ts";
-import { identityKeysQuery } from "../api/queries.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Modal } from "../components/dialogs.tsx";
 import { SelectField, TextArea } from "../components/field.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
 import { t } from "../i18n/t.tsx";
+
+/** Not in api/queries.ts, which the first screen loads. */
+export const identityKeysQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ["identity-keys", workspaceId],
+    queryFn: async () => (await identityKeys.listIdentityKeys({ workspaceId })).keys,
+  });
 
 const KINDS = [
   ["secret", t("A secret that Parley creates (HS256)")],

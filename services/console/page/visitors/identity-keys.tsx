@@ -3,7 +3,6 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { identityKeys } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
-import { identityKeysQuery } from "../api/queries.ts";
 import { useMayCall } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Button } from "../components/button.tsx";
@@ -16,7 +15,7 @@ import { Icon } from "../components/icon.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { t } from "../i18n/t.tsx";
 import { SECRET_VARIABLE } from "./backend-code.tsx";
-import { CreateIdentityKey } from "./create-identity-key.tsx";
+import { CreateIdentityKey, identityKeysQuery } from "./create-identity-key.tsx";
 
 export function IdentityKeys({ workspaceId }: { workspaceId: string }) {
   const { data: keys, error, refetch } = useQuery(identityKeysQuery(workspaceId));

@@ -122,21 +122,21 @@ export class WidgetPage {
     response: { status?: number; headers?: Record<string, string>; body: string },
     times = 1,
   ): Promise<void> {
-    await this.page.route(
-      "**/api/chat/",
-      (route: Route) =>
-        route.fulfill({
-          status: response.status ?? 200,
-          contentType: response.status ? "application/json" : "text/event-stream",
-          headers: {
-            "Access-Control-Allow-Origin": route.request().headers().origin ?? "*",
-            "Access-Control-Expose-Headers": "Retry-After, RateLimit, RateLimit-Policy, Parley-Request-Id",
-            ...response.headers,
-          },
-          body: response.body,
-        }),
-      { times },
-    );
+    let remaining = times;
+    // Not the option `times`: it ends the interception while the widget sends its next request, whose event Playwright may then lose.
+    await this.page.route("**/api/chat/", (route: Route) => {
+      if (remaining-- <= 0) return route.fallback();
+      return route.fulfill({
+        status: response.status ?? 200,
+        contentType: response.status ? "application/json" : "text/event-stream",
+        headers: {
+          "Access-Control-Allow-Origin": route.request().headers().origin ?? "*",
+          "Access-Control-Expose-Headers": "Retry-After, RateLimit, RateLimit-Policy, Parley-Request-Id",
+          ...response.headers,
+        },
+        body: response.body,
+      });
+    });
   }
 
   refuseChat(status: number, code: string, headers: Record<string, string> = {}, times = 1): Promise<void> {

@@ -32,7 +32,8 @@ export function BackendCode() {
       />
       <div className="snippet">
         <pre dir="ltr">
-          <code>{code}</code>
+          {/* Program code breaks between words. */}
+          <code style={{ overflowWrap: "anywhere", wordBreak: "normal" }}>{code}</code>
         </pre>
         <CopyButton text={code} label={t("Copy the code")} />
       </div>

@@ -1,6 +1,7 @@
 import { isUtcTime, isWorkspaceId } from "@parley/rpc/formats";
 import type { Counter } from "prom-client";
 import { type Queryable, sqlState } from "../database/database.ts";
+import { onEachShard } from "../database/shard-lists.ts";
 import { requireShard, type Shard, type ShardedDatabase } from "../database/shards.ts";
 import { ServiceError } from "../errors.ts";
 import { createPageTokens, cutPage } from "../pages.ts";
@@ -108,7 +109,7 @@ export function openAuditLog(
       const size = pageSize || DEFAULT_PAGE_SIZE;
       const before = pageTokensOfAll.parse(pageToken);
       const options = { since: since || undefined, before, limit: size + 1 };
-      const lists = await Promise.all(shards.map((shard) => selectAllEntries(shard.database, schema, options)));
+      const lists = await onEachShard(shards, (database) => selectAllEntries(database, schema, options));
       const { page, last } = cutPage(lists.flat().sort(compareNewestFirst), size);
       return { entries: page.map(toListed), nextPageToken: pageTokensOfAll.format(last) };
     },

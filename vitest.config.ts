@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { ResultsReporter } from "./tools/test-results.ts";
 
-// The groups of tests, in the order in which they run. `pnpm test` runs groups 0 to 2, `pnpm test:extended` group 3, and `pnpm test:load` groups 4
-// and 5.
+// The groups of tests, in the order in which they run. `pnpm test` runs groups 0 to 2, `pnpm test:extended` group 3, `pnpm test:faults` group 4, and
+// `pnpm test:load` group 5.
 // 0. Unit tests are beside the code. Most take milliseconds; some start a server. Chart tests (*.chart.test.ts) render the Helm chart.
 // 1. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or take seconds because they start processes, threads or servers
 //    (*.process.test.ts).

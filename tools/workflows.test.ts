@@ -73,7 +73,7 @@ test("reports an unknown context", async () => {
 test("the time limits of the steps of .ci/run add up to at most 85 minutes", async () => {
   const [run] = await readSources(".ci/run");
   const limits = [...(run?.text ?? "").matchAll(/^ *step \w+ (\d+) /gm)].map(([, minutes]) => Number(minutes));
-  expect(limits).toHaveLength(7);
+  expect(limits).toHaveLength(8);
   expect(limits.reduce((sum, minutes) => sum + minutes)).toBeLessThanOrEqual(85);
 });
 
@@ -95,7 +95,7 @@ test.each([
 test("the ci workflow runs every command of .ci/run", async () => {
   const [run] = await readSources(".ci/run");
   const [ci] = await readSources(".github/workflows/ci.yml");
-  const steps = [...(run?.text ?? "").matchAll(/^step \w+ \d+ (.+)$/gm)].map(([, step]) => String(step));
+  const steps = [...(run?.text ?? "").matchAll(/^ *step (?!repeat)\w+ \d+ (.+)$/gm)].map(([, step]) => String(step));
   expect(steps.length).toBeGreaterThan(3);
   const commands: Record<string, string> = {
     // .ci/run reads the command from the README.

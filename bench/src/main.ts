@@ -21,9 +21,11 @@ import { resume } from "./benchmarks/resume.ts";
 import { retrieval } from "./benchmarks/retrieval.ts";
 import { start } from "./benchmarks/start.ts";
 import { turnCost } from "./benchmarks/turn-cost.ts";
+import { visitorToken } from "./benchmarks/visitor-token.ts";
 
 const BENCHMARKS: Benchmark[] = [
   turnCost,
+  visitorToken,
   firstToken,
   gap,
   concurrentStreams,

@@ -1,3 +1,4 @@
+import { SignJWT } from "jose";
 import { type ChatFields, type ChatResult, postChat, readChat } from "./chat.ts";
 import type { Tenant } from "./system.ts";
 
@@ -43,3 +44,13 @@ export function countOutcomes(results: readonly VisitResult[]): Record<string, n
 
 /** Environment of an edge that trusts the tests' X-Forwarded-For, so that visitors can have different addresses. */
 export const TRUST_FORWARDED_FOR = { TRUSTED_PROXIES: "127.0.0.0/8" };
+
+export type SignOptions = { metadata?: object; expiresIn?: string };
+
+/** Signs a visitor token with an HS256 identity key. */
+export function signVisitorToken(secret: string, sub: string, { metadata, expiresIn = "1h" }: SignOptions = {}) {
+  return new SignJWT({ sub, ...(metadata && { metadata }) })
+    .setProtectedHeader({ alg: "HS256" })
+    .setExpirationTime(expiresIn)
+    .sign(new TextEncoder().encode(secret));
+}

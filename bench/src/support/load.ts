@@ -58,12 +58,14 @@ export async function measureLoad(options: LoadOptions, pids: readonly number[])
 
 export type LoadShape = { callers: number; turns: number; warmUpTurns: number; rampMs?: number };
 
-export function parleyLoad({ system, tenant }: Testbed, shape: LoadShape): LoadOptions {
+/** @param fields further fields of the body */
+export function parleyLoad({ system, tenant }: Testbed, shape: LoadShape, fields: object = {}): LoadOptions {
   const { publicKey, origin } = tenant;
+  const message = "How do I return an order?";
   return {
     url: `${system.url()}/api/chat/`,
     headers: { "content-type": "application/json", origin },
-    body: JSON.stringify({ public_key: publicKey, session_id: "$uuid", message: "How do I return an order?" }),
+    body: JSON.stringify({ public_key: publicKey, session_id: "$uuid", message, ...fields }),
     usesNewClientAddressPerRequest: true,
     ...shape,
   };

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
+import { type SignOptions, signVisitorToken } from "../../system/visitors.ts";
 import { type Api, type ApiResponse, bearer } from "../support/api.ts";
 import {
   addBot,
@@ -13,8 +14,6 @@ import {
   formatRefusal,
   memberClaims,
   readTranscript,
-  type SignOptions,
-  signVisitorToken,
 } from "../support/contract-system.ts";
 import { promptOf } from "../support/stream.ts";
 

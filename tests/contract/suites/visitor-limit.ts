@@ -5,7 +5,7 @@ import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { retryIfRedisIsTooSlow } from "../../system/shared-limits.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { newClientAddress } from "../../system/visitors.ts";
+import { newClientAddress, signVisitorToken } from "../../system/visitors.ts";
 import { type Api, type ApiResponse, createApi } from "../support/api.ts";
 import {
   addBot,
@@ -13,7 +13,6 @@ import {
   createMemberToken,
   formatError,
   formatRefusal,
-  signVisitorToken,
 } from "../support/contract-system.ts";
 
 const LIMITED = formatError(429, "visitor_limit");

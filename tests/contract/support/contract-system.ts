@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { SignJWT } from "jose";
 import { vi } from "vitest";
 import { failFastSettings, type System, type SystemOptions, startSystem, type Tenant } from "../../system/system.ts";
 import { TRUST_FORWARDED_FOR } from "../../system/visitors.ts";
@@ -48,16 +47,6 @@ export async function addBot(
   await admin.bots.createBot({ workspaceId, slug: botSlug, changes: { model, name: "Another bot" } });
   const { key } = await admin.keys.createKey({ workspaceId, botSlug, domains: [new URL(tenant.origin).host] });
   return { ...tenant, botSlug, publicKey: key?.publicKey ?? "" };
-}
-
-export type SignOptions = { metadata?: object; expiresIn?: string };
-
-/** Signs a visitor token with an HS256 identity key. */
-export function signVisitorToken(secret: string, sub: string, { metadata, expiresIn = "1h" }: SignOptions = {}) {
-  return new SignJWT({ sub, ...(metadata && { metadata }) })
-    .setProtectedHeader({ alg: "HS256" })
-    .setExpirationTime(expiresIn)
-    .sign(new TextEncoder().encode(secret));
 }
 
 /** Returns token claims for a user of the workspace. The default is a new user, so that calls do not share a rate limit. */

@@ -33,11 +33,14 @@ export type { Knex, Migration } from "./database/migrate.ts";
 export { createPoolMetrics, type ObservePool } from "./database/pool-metrics.ts";
 export { createReadinessProbe } from "./database/readiness.ts";
 export { logMissingRoleTimeouts } from "./database/service-role.ts";
+export { runForWorkspace } from "./database/shard-limit.ts";
 export { listFromShards, onEachShard, readFromAnyShard, shardOfCall } from "./database/shard-lists.ts";
 export {
   findOnShards,
+  openRoutedPool,
   openShards,
   readShardCount,
+  rememberShard,
   requireShard,
   SHARD_NUMBER,
   type Shard,

@@ -28,6 +28,7 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter" | "capRe
   config: Pick<Config, "keyPrefix" | "leaseSeconds">;
   /** By the shard's number. */
   keyUses: readonly KeyUses[];
+  rememberShard: (workspaceId: string, shard: number) => void;
   ownerReadPool: OwnerReadPool;
   closedTurnCounter: CloseTurnDeps["counter"];
   notifySettler: CloseTurnDeps["notifySettler"];
@@ -35,7 +36,7 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter" | "capRe
 
 export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<typeof ConversationService> {
   const { database, calls, shards, botConfigs, patternThreads, semanticSearch, keyUses, ownerReadPool } = deps;
-  const { closedTurnCounter, notifySettler } = deps;
+  const { closedTurnCounter, notifySettler, rememberShard } = deps;
   const { keyPrefix, leaseSeconds } = deps.config;
   const keyShards = new KeyShards(keyPrefix);
   const capReached = createCapReached(() => performance.now());
@@ -44,7 +45,7 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
   return {
     resolveKey: async (request, { signal }) => {
       calls.refuseIfOverloaded();
-      return handleResolveKey({ shards: shardsFor(signal), keyShards, keyUses }, request);
+      return handleResolveKey({ shards: shardsFor(signal), keyShards, keyUses, onFound: rememberShard }, request);
     },
     getLogo: async (request, { signal }) => {
       calls.refuseIfOverloaded();

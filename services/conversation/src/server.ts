@@ -22,10 +22,13 @@ import {
   logMissingRoleTimeouts,
   openAuditLog,
   openInternalTokens,
+  openRoutedPool,
   openShards,
   openTokens,
   type Registry,
+  rememberShard,
   requireShard,
+  runForWorkspace,
   runPeriodically,
   type ServiceMetrics,
   type Shard,
@@ -175,6 +178,7 @@ export async function start(
         jwt: config.jwt,
         auditLog,
         isDeleted: (workspaceId) => deletedWorkspaces.has(workspaceId),
+        shards,
         register: registerAdmin,
       },
     },
@@ -208,7 +212,10 @@ export async function start(
   const tokenGuard = createCallGuard(internalTokens, createRpcServerHistogram(registry), log);
   const guard: CallGuard = {
     ...tokenGuard,
-    intercept: (context, next) => tokenGuard.intercept(context, () => deletedWorkspaces.treatAsUnknown(context, next)),
+    intercept: (context, next) =>
+      tokenGuard.intercept(context, () =>
+        deletedWorkspaces.treatAsUnknown(context, () => runForWorkspace(sharded, context.request, next)),
+      ),
   };
   const grpc = createGrpcServer(
     { host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: grpcTlsDir },
@@ -225,6 +232,7 @@ export async function start(
       patternThreads,
       semanticSearch,
       keyUses: workers.map(({ keyUses }) => keyUses),
+      rememberShard: (workspaceId, shard) => rememberShard(sharded, workspaceId, shard),
       ownerReadPool,
       closedTurnCounter,
       notifySettler,
@@ -244,12 +252,13 @@ export async function start(
 
 function openPools(config: Config, registry: Registry, log: Logger, lifecycle: Lifecycle) {
   const { databaseUrl: url, databasePool, usesPreparedStatements, shardCount } = config;
-  const options = { url, usesPreparedStatements, closingSignal: lifecycle.closingSignal };
+  const { closingSignal } = lifecycle;
+  const options = { url, usesPreparedStatements, closingSignal, keyedTable: "conversation.turns" };
   const ownerConnections = Math.max(1, Math.floor(databasePool / 5));
   const mainOptions = { applicationName: "parley-conversation", maxConnections: databasePool - ownerConnections };
   const ownerOptions = { applicationName: "parley-conversation-export", maxConnections: ownerConnections };
   const sharded = openShards({ ...options, ...mainOptions, shardCount }, log, lifecycle);
-  const { database: ownerDatabase } = openShards({ ...options, ...ownerOptions, shardCount: 1 }, log, lifecycle);
+  const ownerDatabase = openRoutedPool(sharded, { ...options, ...ownerOptions }, log, lifecycle);
   const calls = new CallPool(sharded.database);
   const observePool = createPoolMetrics(registry);
   observePool("main", sharded.database, calls);

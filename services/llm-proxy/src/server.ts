@@ -59,6 +59,7 @@ export async function start(
       maxConnections: config.databasePool,
       usesPreparedStatements: config.usesPreparedStatements,
       shardCount: config.shardCount,
+      keyedTable: "llm.calls",
       closingSignal: lifecycle.closingSignal,
     },
     log,
@@ -68,7 +69,7 @@ export async function start(
   const observePool = createPoolMetrics(registry);
   observePool("main", database);
   for (const shard of shards) {
-    if (shard.database !== database) observePool(`shard-${shard.number}`, shard.database);
+    if (shard.database !== database) observePool(`shard_${shard.number}`, shard.database);
     void logMissingRoleTimeouts(shard.database, log);
   }
 

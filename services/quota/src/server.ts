@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AuditLogAdminService, BooksAdminService, QuotaService, WorkspaceAdminService } from "@parley/rpc/quota";
 import {
+  type CallGuard,
   CallPool,
   createAuditLogCounter,
   createCallGuard,
@@ -16,6 +17,7 @@ import {
   openInternalTokens,
   openShards,
   openTokens,
+  runForWorkspace,
   runOnShards,
   type ServiceMetrics,
   shardOfCall,
@@ -65,6 +67,7 @@ export async function start(
       maxConnections: config.databasePool,
       usesPreparedStatements: config.usesPreparedStatements,
       shardCount: config.shardCount,
+      keyedTable: "quota.reservations",
       closingSignal: lifecycle.closingSignal,
     },
     log,
@@ -86,7 +89,7 @@ export async function start(
     void logMissingRoleTimeouts(shard.database, log, ROLE_TIMEOUTS);
     if (shard.database === database) return calls;
     const callsOfShard = new CallPool(shard.database);
-    observePool(`shard-${shard.number}`, shard.database, callsOfShard);
+    observePool(`shard_${shard.number}`, shard.database, callsOfShard);
     return callsOfShard;
   });
   /** Returns the view of a shard for one call. */
@@ -111,7 +114,9 @@ export async function start(
         tokens: openTokens(config.adminTokens, secretOptions),
         jwt: config.jwt,
         auditLog,
-        isDeleted: (workspaceId) => isDeleted(database, workspaceId),
+        isDeleted: (workspaceId) =>
+          runForWorkspace(sharded, { workspaceId }, () => isDeleted(database, workspaceId)),
+        shards,
         register: (router) => {
           router.service(
             WorkspaceAdminService,
@@ -142,6 +147,13 @@ export async function start(
     log,
     lifecycle,
   );
+  const rpcDurations = createRpcServerHistogram(registry);
+  const tokenGuard = createCallGuard(openInternalTokens(config.internalTokens, secretOptions), rpcDurations, log);
+  const guard: CallGuard = {
+    ...tokenGuard,
+    intercept: (context, next) =>
+      tokenGuard.intercept(context, () => runForWorkspace(sharded, context.request, next)),
+  };
   const grpc = createGrpcServer(
     { host: config.host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
     lifecycle,
@@ -167,7 +179,7 @@ export async function start(
       closeMonth: (request, { signal }) =>
         handleCloseMonth({ database: shardFor(request.shard, signal), log }, request),
     },
-    createCallGuard(openInternalTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),
+    guard,
   );
   await grpc.listen();
   isServing = true;

@@ -324,7 +324,7 @@ test("the router finds the shard of each statement about one workspace", async (
     await admin.query("INSERT INTO quota.plans (plan, monthly_cap) VALUES ('one', 1) ON CONFLICT DO NOTHING");
   const lifecycle = new Lifecycle(log);
   onTestFinished(async () => void (await lifecycle.close()));
-  const options = { url: router.through(quotas[0].url), applicationName: "test", maxConnections: 2, shardCount: 2 };
+  const options = { url: router.through(quotas[0].url), applicationName: "test", maxConnections: 2, shardCount: 2, keyedTable: "quota.usage" };
   const routed = openShards(options, log, lifecycle);
   const ids = ["ws-a", "ws-b", "ws-c", "ws-d", "ws-e", "ws-f"];
   for (const id of ids) await callAll(routed, id);

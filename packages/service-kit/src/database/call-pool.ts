@@ -1,10 +1,10 @@
 import { ServiceError } from "../errors.ts";
-import type { Connection, Database } from "./database.ts";
+import { FairQueue } from "../limiters/fair-queue.ts";
+import { type Connection, connectWith, type Database } from "./database.ts";
+import { connectInPlace, NO_SHARD, routedPoolOf, SHARD_RULE } from "./shard-limit.ts";
 
 /** How long a call may wait for a connection before new calls are refused. Half of OpenTurn's deadline. */
 const MAX_WAIT_MS = 5_000;
-
-type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
 
 /**
  * The share of the pool's connections that the calls of a CallPool may use by default. The other connections are for work that must not wait
@@ -12,53 +12,55 @@ type Callback = (error: unknown, connection?: Connection, release?: Connection["
  */
 const CALL_SHARE = 0.75;
 
-/** Limits the calls that use it to a share of a pool's connections. */
+/** Limits the calls that use it to a share of a pool's connections. If the pool leads to a router, also divides this share between the shards. */
 export class CallPool {
   readonly #database: Database;
-  /** How many more connections calls may take. */
-  #freeSlots: number;
-  /** For each call that waits because the share is in use, the function that lets the call continue. Oldest first. */
-  readonly #queue = new Set<() => void>();
-  /** When each waiting call started to wait, for the share or for the pool. Oldest first. */
-  readonly #waits = new Set<{ sinceMs: number }>();
+  /** The connections in use and the calls that wait for the share, by shard. */
+  readonly #places: FairQueue;
+  /** The calls that wait for a connection, for the share or for the pool. Oldest first. */
+  readonly #waits = new Set<{ sinceMs: number; shard: string }>();
 
   constructor(database: Database, share = CALL_SHARE) {
     this.#database = database;
-    this.#freeSlots = Math.max(1, Math.floor(database.options.max * share));
+    const maxActive = Math.max(1, Math.floor(database.options.max * share));
+    this.#places = new FairQueue({ maxActive, ...(routedPoolOf(database) && SHARD_RULE) });
   }
 
   /** Returns a view of the pool for one call. The view gives no connection after the call's signal is aborted. */
   databaseFor(signal: AbortSignal): Database {
-    const connect = (callback?: Callback) => {
-      const acquired = this.#acquire(signal);
-      if (callback === undefined) return acquired;
-      acquired.then(
-        (connection) => callback(undefined, connection, connection.release.bind(connection)),
-        (error: unknown) => callback(error),
-      );
-      return undefined;
-    };
     // Pool.query also uses this `connect`.
-    return Object.create(this.#database, { connect: { value: connect } }) as Database;
+    return Object.create(this.#database, { connect: { value: connectWith(() => this.#acquire(signal)) } }) as Database;
   }
 
-  /** The number of calls that wait because the share is in use. The pool's waitingCount does not include them. */
+  /** The calls that wait because the share, or their shard's part of it, is in use; by shard. The pool's waitingCount does not include them. */
+  get waiting(): FairQueue["waiting"] {
+    return this.#places.waiting;
+  }
+
+  /** The number of these calls. */
   get queuedCount(): number {
-    return this.#queue.size;
+    return [...this.waiting.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Throws resource_exhausted with the code `overloaded` if a call has waited too long for a connection. */
+  /** Throws resource_exhausted with the code `overloaded` if a call for the same shard has waited too long for a connection. */
   refuseIfOverloaded(): void {
-    const [oldest] = this.#waits;
-    if (oldest === undefined || performance.now() - oldest.sinceMs < MAX_WAIT_MS) return;
-    throw new ServiceError("resource_exhausted", "overloaded", "too many calls wait for the database");
+    const current = this.#currentShard();
+    for (const { shard, sinceMs } of this.#waits) {
+      if (shard !== current) continue;
+      if (performance.now() - sinceMs < MAX_WAIT_MS) return;
+      throw new ServiceError("resource_exhausted", "overloaded", "too many calls wait for the database");
+    }
+  }
+
+  #currentShard(): string {
+    return routedPoolOf(this.#database)?.currentShard() ?? NO_SHARD;
   }
 
   async #acquire(signal: AbortSignal): Promise<Connection> {
     signal.throwIfAborted();
-    const wait = { sinceMs: performance.now() };
+    const wait = { sinceMs: performance.now(), shard: this.#currentShard() };
     this.#waits.add(wait);
-    const pending = this.#connect(signal);
+    const pending = this.#connect(signal, wait);
     let onAbort: (() => void) | undefined;
     const aborted = new Promise<never>((_, reject) => {
       onAbort = () => reject(signal.reason);
@@ -79,47 +81,11 @@ export class CallPool {
     }
   }
 
-  /** Waits until the share has a free connection, then for the pool. */
-  async #connect(signal: AbortSignal): Promise<Connection> {
-    if (this.#freeSlots > 0) this.#freeSlots--;
-    else await this.#waitInQueue(signal);
-    try {
-      signal.throwIfAborted();
-      const connection = await this.#database.connect();
-      const { release } = connection;
-      connection.release = (error) => {
-        release.call(connection, error);
-        this.#releaseSlot();
-      };
-      return connection;
-    } catch (error) {
-      this.#releaseSlot();
-      throw error;
-    }
-  }
-
-  #waitInQueue(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#queue.delete(proceed);
-        reject(signal.reason);
-      };
-      const proceed = () => {
-        signal.removeEventListener("abort", leave);
-        resolve();
-      };
-      this.#queue.add(proceed);
-      signal.addEventListener("abort", leave, { once: true });
-    });
-  }
-
-  #releaseSlot(): void {
-    const [next] = this.#queue;
-    if (next === undefined) {
-      this.#freeSlots++;
-      return;
-    }
-    this.#queue.delete(next);
-    next();
+  /** Waits until the share has a place for the call's shard, then for the pool. */
+  async #connect(signal: AbortSignal, wait: { shard: string }): Promise<Connection> {
+    const routed = routedPoolOf(this.#database);
+    if (routed !== undefined) wait.shard = await routed.findShard();
+    const free = await this.#places.acquire(wait.shard, signal);
+    return connectInPlace(free, () => this.#database.connect());
   }
 }

@@ -18,6 +18,8 @@ export type DatabaseOptions = {
   queryTimeoutMs?: number;
   /** Whether named statements are prepared once per connection; true by default. */
   usesPreparedStatements?: boolean;
+  /** Whether the pool leads to a router. Its connections then lead to no server, so the loss of a server does not concern the idle ones. */
+  isRouted?: boolean;
   /** Aborted when the process begins to stop. Idle connections then close, which leaves room for the replacement process. */
   closingSignal?: AbortSignal;
 };
@@ -74,7 +76,7 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   pool.on("connect", (connection) => connection.on("error", () => undefined));
   if (options.usesPreparedStatements === false) pool.on("connect", removeStatementNames);
   pool.on("release", (error: unknown) => {
-    if (!mustReconnect(error)) return;
+    if (options.isRouted || !mustReconnect(error)) return;
     log.warn({ error, idle_connections: pool.idleCount }, "database server lost, idle connections closed");
     closeIdle(pool);
   });
@@ -85,6 +87,22 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   });
   traceQueries(pool);
   return pool;
+}
+
+type ConnectCallback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
+
+/** Returns a pool's `connect` that gets the connections from `acquire`. Pool.query calls it with a callback. */
+export function connectWith(acquire: () => Promise<Connection>): Database["connect"] {
+  const connect = (callback?: ConnectCallback) => {
+    const acquired = acquire();
+    if (callback === undefined) return acquired;
+    acquired.then(
+      (connection) => callback(undefined, connection, connection.release.bind(connection)),
+      (error: unknown) => callback(error),
+    );
+    return undefined;
+  };
+  return connect as Database["connect"];
 }
 
 /** Makes a connection send every statement unnamed, so that no prepared statement remains on the server. */

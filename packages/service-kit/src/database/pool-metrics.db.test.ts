@@ -36,7 +36,7 @@ test("reports used and idle connections, waiting callers, and how long connectio
   const callQueries = [callDatabase.query("SELECT 1"), callDatabase.query("SELECT 1")];
   // A CallPool uses at most 75 % of the connections: one of two. So one call waits in the pool's queue, after `waiting`, and one in the
   // CallPool's queue.
-  expect(pool.waitingCount).toBe(2);
+  await expect.poll(() => pool.waitingCount).toBe(2);
   expect(await readSeries('parley_db_pool_waiting{pool="main"}')).toBe(3);
   for (const connection of held) connection.release();
   await Promise.all([waiting, ...callQueries]);

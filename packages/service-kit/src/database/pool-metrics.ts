@@ -3,6 +3,7 @@ import { DURATION_BUCKETS } from "../ops/metrics.ts";
 import type { CallPool } from "./call-pool.ts";
 import type { Connection, Database } from "./database.ts";
 import { createDatabaseErrorCounter } from "./error-metrics.ts";
+import { routedPoolOf } from "./shard-limit.ts";
 
 /**
  * Adds a connection pool to the metrics. `name` is the value of the label `pool`.
@@ -39,12 +40,30 @@ export function createPoolMetrics(registry: Registry): ObservePool {
   });
   new Gauge({
     name: "parley_db_pool_waiting",
-    help: "Callers waiting for a connection of a pool.",
+    help: "Callers waiting for a connection of a pool. Those that wait because of their shard are in parley_db_shard_waiting.",
     labelNames: ["pool"],
     registers,
     collect() {
-      for (const [pool, { waitingCount }] of pools)
-        this.set({ pool }, waitingCount + (callPools.get(pool)?.queuedCount ?? 0));
+      for (const [pool, database] of pools) {
+        const isRouted = routedPoolOf(database) !== undefined;
+        const queued = isRouted ? 0 : (callPools.get(pool)?.queuedCount ?? 0);
+        this.set({ pool }, database.waitingCount + queued);
+      }
+    },
+  });
+  new Gauge({
+    name: "parley_db_shard_waiting",
+    help: "With several shards: callers waiting for a connection of a pool that all shards share, because their shard uses its part of the pool, by shard. none: the shard is not known.",
+    labelNames: ["pool", "shard"],
+    registers,
+    collect() {
+      for (const [pool, database] of pools) {
+        const routed = routedPoolOf(database);
+        if (routed === undefined) continue;
+        for (const shard of routed.shards) this.set({ pool, shard }, 0);
+        for (const waiting of [routed.places.waiting, callPools.get(pool)?.waiting ?? []])
+          for (const [shard, { size }] of waiting) this.inc({ pool, shard }, size);
+      }
     },
   });
   const uses = new Histogram({

@@ -2,7 +2,8 @@ import { LRUCache } from "lru-cache";
 import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../process/logger.ts";
 import type { Environment } from "../settings/environment.ts";
-import { type Database, type DatabaseOptions, openDatabase } from "./database.ts";
+import { type Database, type DatabaseOptions, openDatabase, withQueryTimeout } from "./database.ts";
+import { limitByShard, type ShardFinder } from "./shard-limit.ts";
 import { onShardOfWorkspace } from "./workspace-transaction.ts";
 
 /** One logical shard: an ordinary database with the schemas of all services. `database` reaches it directly, without routing. */
@@ -28,9 +29,15 @@ export function readShardCount(environment: Environment): number {
   return environment.integer("DATABASE_SHARDS", 1, { min: 1, max: 64 });
 }
 
-/** Opens the pool of the sharded database, of `maxConnections`, and a small pool for each shard. Closes them when the process stops. */
+/** `keyedTable` is any table with the column workspace_id. */
+export type RoutedOptions = DatabaseOptions & { keyedTable: string };
+
+/**
+ * Opens the pool of the sharded database, of `maxConnections`, and a small pool for each shard. With several shards, limits the connections of the
+ * sharded database's pool that one shard may use. Closes the pools when the process stops.
+ */
 export function openShards(
-  { shardCount, ...options }: DatabaseOptions & { shardCount: number },
+  { shardCount, ...options }: RoutedOptions & { shardCount: number },
   log: Logger,
   lifecycle: Pick<Lifecycle, "onClose">,
 ): ShardedDatabase {
@@ -42,13 +49,37 @@ export function openShards(
   };
   // All at once, so that a shard that does not respond delays the process's end only once.
   lifecycle.onClose(options.applicationName, async () => void (await Promise.all(pools.map((pool) => pool.end()))));
-  const database = open();
-  if (shardCount === 1) return singleShard(database);
+  if (shardCount === 1) return singleShard(open());
+  const database = open({ isRouted: true });
   const shards = Array.from({ length: shardCount }, (_, number) => ({
     number,
     database: open({ url: urlOfShard(options.url, number), maxConnections: SHARD_CONNECTIONS }),
   }));
-  return { database, shards };
+  const sharded = { database, shards };
+  limitByShard(database, shardFinder(sharded, options.keyedTable));
+  return sharded;
+}
+
+/** Opens another pool of the sharded database, with the same limit. Closes it when the process stops. */
+export function openRoutedPool(
+  sharded: ShardedDatabase,
+  options: RoutedOptions,
+  log: Logger,
+  lifecycle: Pick<Lifecycle, "onClose">,
+): Database {
+  const isRouted = sharded.shards.length > 1;
+  const database = openDatabase({ ...options, isRouted }, log);
+  lifecycle.onClose(options.applicationName, () => database.end());
+  if (isRouted) limitByShard(database, shardFinder(sharded, options.keyedTable));
+  return database;
+}
+
+function shardFinder(sharded: ShardedDatabase, keyedTable: string): ShardFinder {
+  return {
+    shardCount: sharded.shards.length,
+    known: (workspaceId) => findKnownShard(sharded, workspaceId)?.number,
+    search: async (workspaceId) => (await shardOfWorkspace(sharded, keyedTable, workspaceId)).number,
+  };
 }
 
 /** Returns one database as the only shard. */
@@ -56,31 +87,55 @@ export function singleShard(database: Database): ShardedDatabase {
   return { database, shards: [{ number: 0, database }] };
 }
 
+/** How long the router may take to find a shard. Short, because a shard that does not respond would occupy the connection. */
+const FIND_TIMEOUT_MS = 1_000;
 /** A workspace never changes its shard, so an entry never becomes stale. */
 const MAX_KNOWN_WORKSPACES = 100_000;
-const knownShards = new WeakMap<readonly Shard[], LRUCache<string, Shard>>();
+
+/** The shards that this process has found, and the searches that run, by workspace. */
+type KnownShards = { found: LRUCache<string, Shard>; searches: Map<string, Promise<Shard>> };
+const knownShards = new WeakMap<readonly Shard[], KnownShards>();
+
+function knownOf(shards: readonly Shard[]): KnownShards {
+  const known = knownShards.get(shards) ?? { found: new LRUCache({ max: MAX_KNOWN_WORKSPACES }), searches: new Map() };
+  knownShards.set(shards, known);
+  return known;
+}
+
+/** Returns the shard of a workspace if this process knows it. */
+function findKnownShard({ shards }: ShardedDatabase, workspaceId: string): Shard | undefined {
+  return shards.length === 1 ? shards[0] : knownOf(shards).found.get(workspaceId);
+}
+
+/** Stores the shard of a workspace, so that shardOfWorkspace need not search it. */
+export function rememberShard({ shards }: Pick<ShardedDatabase, "shards">, workspaceId: string, number: number): void {
+  if (shards.length > 1) knownOf(shards).found.set(workspaceId, requireShard(shards, number));
+}
 
 /**
  * Finds the shard of a workspace, which need not exist, by asking the router, and remembers it. Sends no statement if there is one shard. `table` is
  * any table with the column workspace_id.
  */
-export async function shardOfWorkspace(
-  { database, shards }: ShardedDatabase,
-  table: string,
-  workspaceId: string,
-): Promise<Shard> {
-  const [first, ...others] = shards;
-  if (first !== undefined && others.length === 0) return first;
-  const known = knownShards.get(shards) ?? new LRUCache<string, Shard>({ max: MAX_KNOWN_WORKSPACES });
-  knownShards.set(shards, known);
-  const cached = known.get(workspaceId);
-  if (cached !== undefined) return cached;
-  const { rows } = await database.query<{ shard: number }>(onShardOfWorkspace(table, `${SHARD_NUMBER} AS shard`), [
-    workspaceId,
-  ]);
-  const shard = requireShard(shards, rows[0]?.shard ?? Number.NaN);
-  known.set(workspaceId, shard);
-  return shard;
+export async function shardOfWorkspace(sharded: ShardedDatabase, table: string, workspaceId: string): Promise<Shard> {
+  const known = findKnownShard(sharded, workspaceId);
+  if (known !== undefined) return known;
+  const { found, searches } = knownOf(sharded.shards);
+  const running = searches.get(workspaceId);
+  if (running !== undefined) return running;
+  const search = searchShard(sharded, table, workspaceId)
+    .then((shard) => {
+      found.set(workspaceId, shard);
+      return shard;
+    })
+    .finally(() => searches.delete(workspaceId));
+  searches.set(workspaceId, search);
+  return search;
+}
+
+async function searchShard({ database, shards }: ShardedDatabase, table: string, workspaceId: string): Promise<Shard> {
+  const statement = onShardOfWorkspace(table, `${SHARD_NUMBER} AS shard`);
+  const { rows } = await database.query<{ shard: number }>(withQueryTimeout(statement, [workspaceId], FIND_TIMEOUT_MS));
+  return requireShard(shards, rows[0]?.shard ?? Number.NaN);
 }
 
 /**

@@ -15,6 +15,8 @@ import { createTokenVerifier, type TokenVerifier } from "../auth/access-token.ts
 import { adminCallerOf, createAdminGuard } from "../auth/admin-access.ts";
 import { createJwks } from "../auth/jwks.ts";
 import type { JwtSettings } from "../auth/settings.ts";
+import { keepWorkspace, runForWorkspace } from "../database/shard-limit.ts";
+import type { Shard } from "../database/shards.ts";
 import { type CallErrorLog, createCallErrorLog, toRpcError } from "../grpc/call-errors.ts";
 import { type DeclaredBody, MemberCallLimiter } from "../limiters/member-call-limiter.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
@@ -46,6 +48,8 @@ export type AdminOptions = {
   auditLog?: AuditLog;
   /** Whether a workspace is deleted. See AdminAccessOptions. */
   isDeleted?: (workspaceId: string) => Promise<boolean>;
+  /** The shards of the database, if the service has one. With several, the calls divide the connections between their workspaces' shards. */
+  shards?: readonly Shard[];
   register: (router: ConnectRouter) => void;
 };
 
@@ -125,7 +129,7 @@ async function getMetrics(registry: Registry, accept: string): Promise<Page> {
 }
 
 function createAdminHandlerOptions(
-  { tokens, jwt, auditLog, isDeleted, register }: AdminOptions,
+  { tokens, jwt, auditLog, isDeleted, shards = [], register }: AdminOptions,
   log: Logger,
   lifecycle: Lifecycle,
 ) {
@@ -150,7 +154,12 @@ function createAdminHandlerOptions(
         throw toConnectError(error, methodName(context), logError);
       }
     },
-    interceptors: [createErrorInterceptor(logError), guard.interceptor, validateRequests],
+    interceptors: [
+      createErrorInterceptor(logError),
+      guard.interceptor,
+      validateRequests,
+      createWorkspaceInterceptor(shards),
+    ],
   };
 }
 
@@ -204,6 +213,17 @@ const validateRequests: Interceptor = (next) => (request) => {
   requireValid(request.method.input, request.message);
   return next(request);
 };
+
+/** The workspace of a stream of requests is not known before the handler reads it. */
+function createWorkspaceInterceptor(shards: readonly Shard[]): Interceptor {
+  return (next) => (request) => {
+    if (request.stream) return next(request);
+    return runForWorkspace({ shards }, request.message, async () => {
+      const response = await next(request);
+      return response.stream ? { ...response, message: keepWorkspace(response.message) } : response;
+    });
+  };
+}
 
 async function* validateEach<T extends Message>({ input }: DescMethod, messages: AsyncIterable<T>): AsyncGenerator<T> {
   for await (const message of messages) {

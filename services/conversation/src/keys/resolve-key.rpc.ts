@@ -10,16 +10,20 @@ export type ResolveKeyDeps = {
   keyShards: KeyShards;
   /** By the shard's number. */
   keyUses: readonly Pick<KeyUses, "add">[];
+  /** Called with the workspace of a key and the number of its shard. */
+  onFound?: (workspaceId: string, shard: number) => void;
 };
 
 /** Does not cache keys: the edge already caches the response for 4 s, and a revoked key must be refused within 5 s. */
 export async function handleResolveKey(
-  { shards, keyShards, keyUses }: ResolveKeyDeps,
+  { shards, keyShards, keyUses, onFound }: ResolveKeyDeps,
   { publicKey }: Pick<ResolveKeyRequest, "publicKey">,
 ): Promise<MessageInitShape<typeof ResolveKeyResponseSchema>> {
   const findOn = async ({ number, database }: Shard) => {
     const key = await resolveKey(database, publicKey);
-    if (key !== undefined) keyUses[number]?.add({ workspaceId: key.workspaceId, publicKey });
+    if (key === undefined) return undefined;
+    keyUses[number]?.add({ workspaceId: key.workspaceId, publicKey });
+    onFound?.(key.workspaceId, number);
     return key;
   };
   const found = await keyShards.find(shards, publicKey, findOn);

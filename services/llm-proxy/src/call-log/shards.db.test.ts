@@ -105,7 +105,13 @@ test("the router finds the shard of each statement about one workspace", async (
     await lifecycle.close();
     await router.stop();
   });
-  const options = { url: router.through(databases[0].url), applicationName: "test", maxConnections: 2, shardCount: 2 };
+  const options = {
+    url: router.through(databases[0].url),
+    applicationName: "test",
+    maxConnections: 2,
+    shardCount: 2,
+    keyedTable: "llm.calls",
+  };
   const routed = openShards(options, log, lifecycle);
   const ids = ["ws-a", "ws-b", "ws-c", "ws-d", "ws-e", "ws-f"];
   await storeCalls(routed, ids);

@@ -37,7 +37,11 @@ import {
   createPrunedRowCounter as createQuotaPrunedRowCounter,
   registerMonthGauge,
 } from "../../services/quota/src/months/months.metrics.ts";
-import { createReservationCounter, registerUsageGauges } from "../../services/quota/src/usage/usage.metrics.ts";
+import {
+  createMisroutedCounter,
+  createReservationCounter,
+  registerUsageGauges,
+} from "../../services/quota/src/usage/usage.metrics.ts";
 import { markdownTable } from "../markdown-table.ts";
 
 const log = createLogger("metrics", "silent");
@@ -82,6 +86,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     createQuotaPrunedRowCounter(registry);
     registerUsageGauges(registry, shards, log);
     createReservationCounter(registry);
+    createMisroutedCounter(registry);
     createRpcServerHistogram(registry);
     createPoolMetrics(registry);
     registerReloadMetrics(registry);

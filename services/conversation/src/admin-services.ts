@@ -53,7 +53,8 @@ export type AdminServicesDeps = {
   quota: RpcClient<typeof QuotaService>;
   llm: RpcClient<typeof LlmService>;
   patternThreads: PatternThreadPool;
-  embeddings: EmbeddingWorker;
+  /** By the shard's number. */
+  embeddings: readonly EmbeddingWorker[];
   questionSearch: QuestionSearch;
   auditLog: AuditLog;
   /** By the shard's number. */
@@ -66,15 +67,19 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   const { sharded, quota, ownerReadPool, questionSearch, usageAuditShards, config, log } = deps;
   const { database, shards } = sharded;
   const { keyPrefix, planModels, ownerToolPlans, egress } = config;
+  /** Returns the entry for the workspace's shard. */
+  const ofWorkspace = async <T>(byShard: readonly T[], workspaceId: string) =>
+    requireShard(byShard, (await shardOfWorkspace(sharded, "conversation.turns", workspaceId)).number);
   const newKey = (shard?: number) => createPublicKey(keyPrefix, (below) => randomInt(below), shard);
   router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
   router.service(KeyAdminService, createKeyAdmin(sharded, new KeyShards(keyPrefix), newKey));
   router.service(IdentityKeyAdminService, createIdentityKeyAdmin(database, quota));
   router.service(ModerationAdminService, createModerationAdmin(database, deps.patternThreads));
   router.service(ToolAdminService, createToolAdmin({ database, llm: deps.llm, quota, ownerToolPlans }));
+  const findEmbeddingStatus = async (workspaceId: string) => (await ofWorkspace(deps.embeddings, workspaceId)).status;
   router.service(
     KnowledgeAdminService,
-    createKnowledgeAdmin({ database, quota, egress, embeddings: deps.embeddings, log }),
+    createKnowledgeAdmin({ database, quota, egress, findEmbeddingStatus, log }),
     UPLOAD_OPTIONS,
   );
   router.service(QuestionAdminService, createQuestionAdmin({ database, questionSearch, ownerReadPool }));
@@ -83,10 +88,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(AuditLogAdminService, deps.auditLog);
   router.service(TurnAdminService, createTurnAdmin(ownerReadPool, shards));
   router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
-  const findShard = async (workspaceId: string) => {
-    const { number } = await shardOfWorkspace(sharded, "conversation.turns", workspaceId);
-    return requireShard(usageAuditShards, number);
-  };
+  const findShard = (workspaceId: string) => ofWorkspace(usageAuditShards, workspaceId);
   const usageAuditDeps = { shards: usageAuditShards, findShard, ...config.reconciliation };
   router.service(UsageAuditAdminService, createUsageAuditAdmin(usageAuditDeps));
 }

@@ -150,7 +150,7 @@ export async function start(
       quota,
       llm,
       patternThreads,
-      embeddings: requireShard(workers, 0).embeddings,
+      embeddings: workers.map(({ embeddings }) => embeddings),
       questionSearch,
       ownerReadPool,
       sessionHandlers,

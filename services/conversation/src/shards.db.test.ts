@@ -7,10 +7,11 @@ import {
   TurnOutcome,
   UsageAuditAdminService,
 } from "@parley/rpc/conversation";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { Bot } from "./bots/bots.store.ts";
 import { insertKey } from "./keys/keys.store.ts";
 import { createPublicKey, parsePublicKey } from "./keys/public-key.ts";
+import { startTestLlm } from "./testing/llm.ts";
 import { addTurns, startShardedService, type TestShard } from "./testing/shards.ts";
 import { rpcFailure } from "./testing/system.ts";
 import { createBot, edgeFields, newCloseRequest, newOpenRequest } from "./testing/turns.ts";
@@ -135,4 +136,21 @@ test("a key is found on its shard; a key that names no shard is found on each, a
   expect(await resolve(key)).toBe("unavailable");
   expect(await resolve(oldKey)).toBe("unavailable");
   expect(await resolve(newKey(0))).toBe("invalid_api_key");
+}, 60_000);
+
+test("the status of the embeddings is that of the workspace's shard", async () => {
+  const llm = await startTestLlm();
+  onTestFinished(() => llm.close());
+  const { router, second, createAdminClient } = await startShardedService({ LLM_TARGET: llm.target });
+  // Looks like pgvector's type.
+  await second.admin.query("CREATE DOMAIN public.vector AS double precision[]");
+  const stateOn = async (shard: number) => {
+    const workspaceId =
+      Array.from({ length: 100 }, (_, n) => `ws_${n}`).find((id) => router.shardOf(id) === shard) ?? "";
+    const { bot } = await createAdminClient(BotAdminService).createBot({ workspaceId, slug: randomUUID().slice(0, 8) });
+    const ofBot = { workspaceId, botSlug: bot?.slug ?? "" };
+    return (await createAdminClient(KnowledgeAdminService).listSources(ofBot)).embeddings?.state;
+  };
+  await expect.poll(() => stateOn(0), TIMEOUT).toBe("no_pgvector");
+  await expect.poll(() => stateOn(1), TIMEOUT).toBe("on");
 }, 60_000);

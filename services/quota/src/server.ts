@@ -21,6 +21,7 @@ import {
   runOnShards,
   type ServiceMetrics,
   shardOfCall,
+  startAtZero,
   startOpsServer,
   watchCertificates,
 } from "@parley/service-kit";
@@ -39,7 +40,7 @@ import { handleCorrectUnpaid } from "./unpaid/correct-unpaid.rpc.ts";
 import { handleListUnpaid } from "./unpaid/list-unpaid.rpc.ts";
 import { handleReserve } from "./usage/reserve.rpc.ts";
 import { handleSettle } from "./usage/settle.rpc.ts";
-import { createReservationCounter, registerUsageGauges } from "./usage/usage.metrics.ts";
+import { createMisroutedCounter, createReservationCounter, registerUsageGauges } from "./usage/usage.metrics.ts";
 import { handleGetMonth } from "./usage-audit/get-month.rpc.ts";
 import { handleListMonthTurns } from "./usage-audit/list-month-turns.rpc.ts";
 import { createTurnEntryAdmin } from "./usage-audit/turn-entry.admin.ts";
@@ -96,6 +97,8 @@ export async function start(
   const shardFor = (shard: number, signal: AbortSignal) => shardOfCall(callsOfShards, shard).databaseFor(signal);
   registerUsageGauges(registry, shards, log);
   const reservations = createReservationCounter(registry);
+  const misrouted = createMisroutedCounter(registry);
+  if (shards.length > 1) startAtZero(misrouted, { shard: shards.map(({ number }) => String(number)) });
   // Keeps connections free while the usage row of one workspace is locked.
   const limiter = new FairQueue({ maxActiveOfWorkspace: Math.max(1, Math.floor(config.databasePool / 4)) });
   registerHoldGauges(registry, shards, log);
@@ -114,8 +117,7 @@ export async function start(
         tokens: openTokens(config.adminTokens, secretOptions),
         jwt: config.jwt,
         auditLog,
-        isDeleted: (workspaceId) =>
-          runForWorkspace(sharded, { workspaceId }, () => isDeleted(database, workspaceId)),
+        isDeleted: (workspaceId) => runForWorkspace(sharded, { workspaceId }, () => isDeleted(database, workspaceId)),
         shards,
         register: (router) => {
           router.service(
@@ -151,8 +153,7 @@ export async function start(
   const tokenGuard = createCallGuard(openInternalTokens(config.internalTokens, secretOptions), rpcDurations, log);
   const guard: CallGuard = {
     ...tokenGuard,
-    intercept: (context, next) =>
-      tokenGuard.intercept(context, () => runForWorkspace(sharded, context.request, next)),
+    intercept: (context, next) => tokenGuard.intercept(context, () => runForWorkspace(sharded, context.request, next)),
   };
   const grpc = createGrpcServer(
     { host: config.host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
@@ -164,7 +165,7 @@ export async function start(
       reserve: (request, { signal }) =>
         handleReserve({ database: calls.databaseFor(signal), counter: reservations, limiter }, request, signal),
       // Settle, SetWorkspaceDeleted, AdjustTurns and CorrectUnpaid do not use a CallPool, so their statements complete even if the caller has left.
-      settle: (request, { signal }) => handleSettle({ shards, log }, request, signal),
+      settle: (request, { signal }) => handleSettle({ sharded, misrouted, log }, request, signal),
       getWorkspace: (request, { signal }) => handleGetWorkspace(calls.databaseFor(signal), request),
       listRetentions: (request, { signal }) => handleListRetentions(shardFor(request.shard, signal), request),
       setWorkspaceDeleted: (request) => handleSetWorkspaceDeleted(database, request),

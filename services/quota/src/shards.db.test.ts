@@ -53,7 +53,7 @@ import { handleCorrectUnpaid } from "./unpaid/correct-unpaid.rpc.ts";
 import { handleReserve } from "./usage/reserve.rpc.ts";
 import { handleSettle } from "./usage/settle.rpc.ts";
 import { settle } from "./usage/settlements.store.ts";
-import { registerUsageGauges } from "./usage/usage.metrics.ts";
+import { createMisroutedCounter, registerUsageGauges } from "./usage/usage.metrics.ts";
 import { handleListMonthTurns } from "./usage-audit/list-month-turns.rpc.ts";
 import { createTurnEntryAdmin } from "./usage-audit/turn-entry.admin.ts";
 import { handleGetWorkspace } from "./workspaces/get-workspace.rpc.ts";
@@ -101,7 +101,7 @@ async function createUsedWorkspace(id: string, used = 0, month?: string): Promis
 
 const settleOn = (shard: number, workspaceId: string) =>
   handleSettle(
-    { ...sharded, log },
+    { sharded, misrouted: createMisroutedCounter(new Registry()), log },
     create(SettleRequestSchema, {
       shard,
       settlements: [{ workspaceId, turnId: randomUUID(), outcome: SettleOutcome.DONE }],
@@ -120,6 +120,29 @@ test("Settle stores a batch on the shard of the request, and refuses a shard tha
   expect(await usageOf(quotas[0], "ws-1")).toMatchObject({ usedCounter: 0, ledgerRows: 0 });
   expect(await usageOf(quotas[1], "ws-0")).toMatchObject({ usedCounter: 0, ledgerRows: 0 });
   await expect(settleOn(2, "ws-0")).rejects.toMatchObject({ kind: "invalid_argument" });
+});
+
+test("Settle refuses the settlements of workspaces of other shards, counts them, and stores the others", async () => {
+  for (const id of ["ws-0", "ws-1"]) await createUsedWorkspace(id);
+  const misrouted = createMisroutedCounter(new Registry());
+  const settleTurns = (...workspaceIds: string[]) => {
+    const settlements = workspaceIds.map((id) => ({
+      workspaceId: id,
+      turnId: randomUUID(),
+      outcome: SettleOutcome.DONE,
+    }));
+    const request = create(SettleRequestSchema, { shard: 0, settlements });
+    return handleSettle({ sharded, misrouted, log }, request, new AbortController().signal);
+  };
+  expect((await settleTurns("ws-1", "ws-0", "ws-1")).settled).toMatchObject([{ workspaceId: "ws-0" }]);
+  await expect(settleTurns("ws-1")).rejects.toMatchObject({
+    kind: "failed_precondition",
+    code: "wrong_shard",
+    message: "workspace ws-1 is on shard 1, not on shard 0",
+  });
+  expect((await misrouted.get()).values).toMatchObject([{ labels: { shard: "0" }, value: 3 }]);
+  expect(await usageOf(quotas[0], "ws-0")).toMatchObject({ usedCounter: 1, ledgerRows: 1 });
+  for (const quota of quotas) expect(await usageOf(quota, "ws-1")).toMatchObject({ usedCounter: 0, ledgerRows: 0 });
 });
 
 test("the lists of all workspaces merge the shards in the databases' order, page by page", async () => {
@@ -249,7 +272,8 @@ async function startService() {
 test("the service runs each call about many workspaces on the shard of the request", async () => {
   const client = await startService();
   const options = { timeoutMs: 10_000 };
-  const turn = { workspaceId: "ws-1", turnId: randomUUID() };
+  const workspaceId = Array.from({ length: 100 }, (_, n) => `ws-${n}`).find((id) => router.shardOf(id) === 1) ?? "";
+  const turn = { workspaceId, turnId: randomUUID() };
   const turns = [turn];
   const outcome = SettleOutcome.DONE;
   await client.settle({ settlements: [{ ...turn, outcome, month: MONTH }], shard: 1 }, options);
@@ -324,7 +348,13 @@ test("the router finds the shard of each statement about one workspace", async (
     await admin.query("INSERT INTO quota.plans (plan, monthly_cap) VALUES ('one', 1) ON CONFLICT DO NOTHING");
   const lifecycle = new Lifecycle(log);
   onTestFinished(async () => void (await lifecycle.close()));
-  const options = { url: router.through(quotas[0].url), applicationName: "test", maxConnections: 2, shardCount: 2, keyedTable: "quota.usage" };
+  const options = {
+    url: router.through(quotas[0].url),
+    applicationName: "test",
+    maxConnections: 2,
+    shardCount: 2,
+    keyedTable: "quota.usage",
+  };
   const routed = openShards(options, log, lifecycle);
   const ids = ["ws-a", "ws-b", "ws-c", "ws-d", "ws-e", "ws-f"];
   for (const id of ids) await callAll(routed, id);

@@ -59,7 +59,8 @@ export type KnowledgeDeps = {
   database: Database;
   quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">;
   egress: Egress;
-  embeddings: { status: EmbeddingStatus };
+  /** Returns the status of the embeddings on the workspace's shard. */
+  findEmbeddingStatus: (workspaceId: string) => Promise<EmbeddingStatus>;
   log: Logger;
 };
 
@@ -67,7 +68,7 @@ export function createKnowledgeAdmin({
   database,
   quota,
   egress,
-  embeddings,
+  findEmbeddingStatus,
   log,
 }: KnowledgeDeps): ServiceImpl<typeof KnowledgeAdminService> {
   const queue = new DocumentQueue();
@@ -102,7 +103,7 @@ export function createKnowledgeAdmin({
           const source = { workspaceId, botId, name, format: raw.format, url, document, text, expectedUpdatedAt };
           const language = requestedLanguage ?? (await detectLanguage(database, workspaceId, document.firstWords));
           const stored = await putSource(database, { ...source, language }, limits);
-          return { source: toMessage(stored, embeddings.status) };
+          return { source: toMessage(stored, await findEmbeddingStatus(workspaceId)) };
         });
       if (url === "") return store(readContent(request));
       requireFetchable(request);
@@ -112,7 +113,7 @@ export function createKnowledgeAdmin({
       const { workspaceId, query, pageToken } = request;
       const size = request.pageSize || DEFAULT_SOURCES;
       const botId = await requireBotId(database, request);
-      const { status } = embeddings;
+      const status = await findEmbeddingStatus(workspaceId);
       const bot = { workspaceId, botId };
       const found = await listSources(database, bot, { query, after: pageToken || undefined, limit: size + 1 });
       const { page, last } = cutPage(found, size);
@@ -135,7 +136,7 @@ export function createKnowledgeAdmin({
       const found = await listPassages(database, { workspaceId, id: source.id }, { after, limit: size + 1 });
       const { page, last } = cutPage(found, size);
       return {
-        source: toMessage(source, embeddings.status),
+        source: toMessage(source, await findEmbeddingStatus(workspaceId)),
         passages: page.map(({ heading, text }) => ({ heading, text })),
         nextPageToken: passagePageTokens.format(last),
       };
@@ -143,14 +144,14 @@ export function createKnowledgeAdmin({
     async getSourceText(request) {
       const { text, ...source } = requireFound(await readSourceText(database, await requireSourceRef(request)));
       if (text === null) throw notFound("text_not_stored", "the text of this document is not stored as it was added");
-      return { source: toMessage(source, embeddings.status), text };
+      return { source: toMessage(source, await findEmbeddingStatus(request.workspaceId)), text };
     },
     async renameSource(request) {
       const newName = request.newName.trim();
       const renamed = await renameSource(database, await requireSourceRef(request), newName);
       if (renamed === "exists")
         throw new ServiceError("already_exists", "source_exists", "the bot has another document of this name");
-      return { source: toMessage(requireFound(renamed), embeddings.status) };
+      return { source: toMessage(requireFound(renamed), await findEmbeddingStatus(request.workspaceId)) };
     },
     async removeSource(request) {
       if (!(await deleteSource(database, await requireSourceRef(request)))) throw sourceNotFound();

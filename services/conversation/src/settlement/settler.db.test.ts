@@ -81,6 +81,16 @@ test("the settler keeps turns in the outbox while the quota service is down, and
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(20);
 });
 
+test("turns of another shard stay in the outbox and do not keep the later ones from being settled", async () => {
+  const misrouted = await runTurns(500);
+  for (const { turnId } of misrouted) system.quota.misrouted.add(turnId);
+  await system.db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '2 minutes'");
+  await runTurns(1);
+  newSettler().start();
+  await expect.poll(readOutboxDepth, { timeout: 20_000, interval: 20 }).toBe(500);
+  expect(system.quota.countDone(system.bot.workspaceId)).toBe(1);
+});
+
 test("two settlers that run concurrently settle every turn of the outbox", async () => {
   await runTurns(1_000);
   await system.db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 minute'");

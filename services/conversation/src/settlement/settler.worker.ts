@@ -1,4 +1,4 @@
-import type { RpcClient } from "@parley/rpc";
+import { type RpcClient, RpcError } from "@parley/rpc";
 import { SETTLE_OUTCOMES } from "@parley/rpc/outcomes";
 import type { QuotaService, SettledTurn } from "@parley/rpc/quota";
 import {
@@ -200,6 +200,11 @@ export class Settler {
       this.#failures = 0;
       return settled;
     } catch (error) {
+      // These turns stay in the outbox, and must not keep the later ones from being settled.
+      if (error instanceof RpcError && error.code === "wrong_shard") {
+        this.#log.error({ error, turns: turns.length }, "turns of another shard not settled");
+        return [];
+      }
       this.#failures += 1;
       this.#log.warn({ error, turns: turns.length, failures: this.#failures }, "settle failed, retrying");
       return undefined;

@@ -21,6 +21,8 @@ export type TestQuota = {
   isSettleUnavailable: boolean;
   /** Turns that Settle records but omits from its response. */
   unacknowledged: Set<string>;
+  /** Turns whose settlements Settle refuses, because their workspace is on another shard. */
+  misrouted: Set<string>;
   workspaces: Set<string>;
   knowledgeLimits: Map<string, { maxKnowledgeDocuments: number; maxKnowledgeCharacters: number }>;
   /** What ListUnpaid returns for a workspace, instead of the settled replies of the day. CorrectUnpaid sets it. */
@@ -51,6 +53,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     isUnavailable: false,
     isSettleUnavailable: false,
     unacknowledged: new Set(),
+    misrouted: new Set(),
     workspaces: new Set(),
     knowledgeLimits: new Map(),
     unpaid: new Map(),
@@ -83,8 +86,11 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     QuotaService,
     {
       reserve: unimplemented,
-      async settle({ settlements, shard }) {
+      async settle({ settlements: sent, shard }) {
         if (quota.isSettleUnavailable) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
+        const settlements = sent.filter(({ turnId }) => !quota.misrouted.has(turnId));
+        if (settlements.length === 0 && sent.length > 0)
+          throw new RpcError(status.FAILED_PRECONDITION, "wrong_shard", "the workspace is on another shard");
         quota.settleCalls.push(settlements);
         for (const each of settlements) {
           if (settlementByTurn.has(each.turnId)) continue;

@@ -132,6 +132,17 @@ function takeHighest<T>(rows: readonly T[], sizeOf: (row: T) => number, limit: n
   return rows.toSorted((a, b) => sizeOf(b) - sizeOf(a)).slice(0, limit);
 }
 
+export type MisroutedCounter = Counter<"shard">;
+
+export function createMisroutedCounter(registry: Registry): MisroutedCounter {
+  return new Counter({
+    name: "parley_settle_wrong_shard_total",
+    help: "With several shards: refused settlements of workspaces that are on another shard than the Settle call names, by the named shard.",
+    labelNames: ["shard"],
+    registers: [registry],
+  });
+}
+
 export type ReservationCounter = { count(plan: string, status: ReserveStatusName): void };
 
 /** The series of a plan start at its first call, with every status at 0, so that `increase` sees the first refusal. */

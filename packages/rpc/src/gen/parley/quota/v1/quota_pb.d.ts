@@ -229,7 +229,7 @@ export declare type SettleResponse = Message<"parley.quota.v1.SettleResponse"> &
   /**
    * The settlements that were stored, or have the code month_closed. A missing settlement was not stored, and the caller must
    * send it again: another call was settling its turn, another transaction locked the workspace's usage row, PostgreSQL
-   * refused the turn, or other turns of the batch took too long.
+   * refused the turn, its workspace is on another shard, or other turns of the batch took too long.
    *
    * @generated from field: repeated parley.quota.v1.SettledTurn settled = 1;
    */
@@ -1452,7 +1452,10 @@ export declare const QuotaService: GenService<{
    * returns SETTLED. If a turn's month is closed and no outcome of the turn is stored, the turn is neither counted nor
    * stored; its acknowledgement has the code month_closed.
    *
-   * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 settlements or an unspecified outcome.
+   * Errors:
+   * - INVALID_ARGUMENT (invalid_argument) for more than 1,000 settlements or an unspecified outcome.
+   * - FAILED_PRECONDITION (wrong_shard): the workspaces of all settlements are on another shard than the request names.
+   *
    * Idempotent by (workspace_id, turn_id).
    * Deadline: 5 s, for the reconciler's repairs 10 s. The conversation service retries until every settlement is acknowledged.
    *

@@ -115,13 +115,15 @@ export async function start(
 
   const { limiter, refusals } = openSharedState(config.redis, metrics.limiter, secretOptions);
   const hashClient = createClientHash(internalTokens.authorization);
-  const { resolveKey, findWorkspaceId } = createKeyResolver(conversation);
-  const store = (record: RefusalRecord) => refusals?.add(record);
-  const recordRefusal = createRefusalRecorder({ findWorkspaceId, hashClient, store, log, monotonicMs });
   const turnStartLimiter = new TurnStartLimiter(
     (reason) => metrics.streams.refused.inc({ reason }),
     (change) => metrics.streams.waitingToStart.inc(change),
   );
+  const { resolveKey, findWorkspaceId } = createKeyResolver(conversation, (workspaceId, shard) =>
+    turnStartLimiter.setShard(workspaceId, shard),
+  );
+  const store = (record: RefusalRecord) => refusals?.add(record);
+  const recordRefusal = createRefusalRecorder({ findWorkspaceId, hashClient, store, log, monotonicMs });
   const unpaidReplies = createUnpaidReplyLimiter(limiter, monotonicMs);
   const turnDeps = { conversation, quota, llm, turnCloser, runningTurns, turnStartLimiter, unpaidReplies, edgeId };
   const edges = createEdgeClients({

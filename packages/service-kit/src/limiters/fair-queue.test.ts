@@ -38,3 +38,19 @@ test("starts the next job after a failed one", async () => {
   await expect(limiter.run("a", signal, () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
   expect(await limiter.run("a", signal, async () => "next")).toBe("next");
 });
+
+test("the workspaces of a group together leave as many places free as they take", async () => {
+  const limiter = new FairQueue({ maxActive: 8, maxActivePerFreePlace: 1, groupOf: (id) => id[0] });
+  const release = Promise.withResolvers<void>();
+  const started: string[] = [];
+  const jobs = ["a1", "a2", "a3", "a4", "a5", "a6", "b1", "b2", "c1"].map((id) =>
+    limiter.run(id, signal, () => {
+      started.push(id);
+      return release.promise;
+    }),
+  );
+  await expect.poll(() => started).toEqual(["a1", "a2", "a3", "a4", "b1", "b2", "c1"]);
+  release.resolve();
+  await Promise.all(jobs);
+  expect(started).toHaveLength(9);
+});

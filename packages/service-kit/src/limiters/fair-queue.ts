@@ -17,6 +17,8 @@ export type FairQueueOptions = {
   maxActiveOfWorkspace?: number;
   /** A workspace gets another place only while it has fewer than this many times the free ones, so that one alone cannot take all places. */
   maxActivePerFreePlace?: number;
+  /** Returns the group of a workspace. The jobs of a group together have the limit of maxActivePerFreePlace too. */
+  groupOf?: (workspaceId: string) => string | undefined;
   /** Returns the time until the workspace's next job may start. */
   delayMs?: (workspaceId: string) => number;
   maxWaitMs?: number;
@@ -36,6 +38,9 @@ export class FairQueue {
   readonly #maxActivePerFreePlace: number;
   readonly #waiting = new Map<string, Set<Waiter & { start: () => void }>>();
   readonly #activeByWorkspace = new Map<string, number>();
+  readonly #activeByGroup = new Map<string, number>();
+  /** The groups of the workspaces with active jobs. */
+  readonly #groups = new Map<string, string>();
   #maxActive: number;
   #active = 0;
   /** For each workspace, the value of #starts when its last job started. */
@@ -102,7 +107,14 @@ export class FairQueue {
   #hasPlace(workspaceId: string): boolean {
     const free = this.#maxActive - this.#active;
     const limit = Math.min(this.#maxActiveOfWorkspace, this.#maxActivePerFreePlace * free);
-    return free > 0 && this.activeOf(workspaceId) < limit;
+    if (free <= 0 || this.activeOf(workspaceId) >= limit) return false;
+    const group = this.#groupOf(workspaceId);
+    return group === undefined || (this.#activeByGroup.get(group) ?? 0) < this.#maxActivePerFreePlace * free;
+  }
+
+  /** A workspace keeps its group while it has active jobs. */
+  #groupOf(workspaceId: string): string | undefined {
+    return this.#groups.get(workspaceId) ?? this.#options.groupOf?.(workspaceId);
   }
 
   #delayMs(workspaceId: string): number {
@@ -111,15 +123,21 @@ export class FairQueue {
 
   #countStart(workspaceId: string): void {
     this.#active++;
-    this.#activeByWorkspace.set(workspaceId, this.activeOf(workspaceId) + 1);
+    const group = this.#groupOf(workspaceId);
+    if (group !== undefined) {
+      this.#groups.set(workspaceId, group);
+      addTo(this.#activeByGroup, group, 1);
+    }
+    addTo(this.#activeByWorkspace, workspaceId, 1);
     this.#lastStarts.set(workspaceId, ++this.#starts);
   }
 
   #countEnd(workspaceId: string): void {
     this.#active--;
-    const left = this.activeOf(workspaceId) - 1;
-    if (left > 0) this.#activeByWorkspace.set(workspaceId, left);
-    else this.#activeByWorkspace.delete(workspaceId);
+    addTo(this.#activeByWorkspace, workspaceId, -1);
+    const group = this.#groups.get(workspaceId);
+    if (group !== undefined) addTo(this.#activeByGroup, group, -1);
+    if (this.activeOf(workspaceId) === 0) this.#groups.delete(workspaceId);
     this.#startWaiting();
   }
 
@@ -176,4 +194,10 @@ export class FairQueue {
   #lastStartOf(workspaceId: string): number {
     return this.#lastStarts.get(workspaceId) ?? 0;
   }
+}
+
+function addTo(counts: Map<string, number>, key: string, change: number): void {
+  const count = (counts.get(key) ?? 0) + change;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
 }

@@ -24,7 +24,7 @@ export async function handleResolveKey(
     if (key === undefined) return undefined;
     keyUses[number]?.add({ workspaceId: key.workspaceId, publicKey });
     onFound?.(key.workspaceId, number);
-    return key;
+    return shards.length === 1 ? key : { ...key, shard: number };
   };
   const found = await keyShards.find(shards, publicKey, findOn);
   if (found === undefined) throw notFound("invalid_api_key", "no such key");

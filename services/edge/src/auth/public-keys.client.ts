@@ -45,8 +45,13 @@ const KEY_PATTERN = /^\w{8,128}$/;
  * - 401 invalid_api_key if the key does not exist or is revoked,
  * - 429 rate_limited if the key is not cached and the client has reached this limit,
  * - 503 unavailable if the call to the conversation service fails.
+ *
+ * Calls `onShard` with the shard of each key's workspace, if there are several.
  */
-export function createKeyResolver(conversation: RpcClient<typeof ConversationService>): KeyResolution {
+export function createKeyResolver(
+  conversation: RpcClient<typeof ConversationService>,
+  onShard: (workspaceId: string, shard: number) => void = () => undefined,
+): KeyResolution {
   // Keeps expired entries, so that a refusal of a revoked key can be attributed to its workspace.
   const validKeys = new LRUCache<string, ResolvedKey>({ max: MAX_KEYS, noDeleteOnStaleGet: true });
   const unknownKeys = new LRUCache<string, true>({ max: MAX_KEYS });
@@ -90,6 +95,7 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
     try {
       const found = await conversation.resolveKey({ publicKey }, { timeoutMs: RESOLVE_TIMEOUT_MS });
       const { workspaceId, botId, allowedDomains, display, verificationKeys, visitorMessagesPerDay } = found;
+      if (found.shard !== undefined) onShard(workspaceId, found.shard);
       const key = {
         workspaceId,
         botId,

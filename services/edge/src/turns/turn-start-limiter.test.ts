@@ -169,3 +169,15 @@ test("reports an overload if a turn has waited for 10 s because of other workspa
   await waiting;
   expect(refused).toHaveBeenLastCalledWith("overload");
 });
+
+test("the workspaces of a shard that are stuck together take at most half of the places", async () => {
+  const limiter = new TurnStartLimiter(() => undefined);
+  const names = Array.from({ length: 20 }, (_, n) => `frozen-${n}`);
+  for (const name of names) limiter.setShard(name, 0);
+  limiter.setShard("other", 1);
+  const frozen = names.map((name) => begin(limiter, name, 20));
+  const other = begin(limiter, "other", 20);
+  await flushPromises();
+  expect(frozen.reduce((sum, { releases }) => sum + releases.length, 0)).toBe(MAX_STARTING / 2);
+  expect(other.releases).toHaveLength(20);
+});

@@ -1,5 +1,6 @@
 import { RpcError, status } from "@parley/rpc";
 import { FairQueue } from "@parley/service-kit";
+import { LRUCache } from "lru-cache";
 import { HttpError } from "../http/index.ts";
 
 /** Even if OpenTurn's semantic search takes 300 ms, a workspace can start 200 turns a second. */
@@ -11,6 +12,7 @@ const MAX_WAITING_OF_WORKSPACE = 1_000;
 /** If a workspace's oldest waiting turn has waited this long, new turns of the workspace are refused immediately: they would wait too long. */
 const MAX_WAIT_OF_OLDEST_MS = 5_000;
 const MAX_WAIT_MS = 10_000;
+const MAX_KNOWN_WORKSPACES = 10_000;
 
 /** Why a turn was refused: `workspace` if its workspace was starting MAX_STARTING_OF_WORKSPACE turns, otherwise `overload`. */
 export type StartRefusal = "workspace" | "overload";
@@ -20,11 +22,14 @@ export type StartRefusal = "workspace" | "overload";
  * limits wait before any work is done for them, so they do not slow down the other turns.
  *
  * The process has 256 places. A workspace may start a turn only while it is starting fewer turns than there are free places. If nine workspaces
- * are stuck, for example because their usage rows are locked, they therefore take 64, 64, 64, 32, 16, 8, 4, 2 and 1 places, and leave one.
+ * are stuck, for example because their usage rows are locked, they therefore take 64, 64, 64, 32, 16, 8, 4, 2 and 1 places, and leave one. With
+ * several shards, the workspaces of one shard together may start a turn only while they start fewer turns than there are free places. So a shard
+ * that does not respond takes at most half of the places.
  */
 export class TurnStartLimiter {
   readonly #queue: FairQueue;
   readonly #onRefused: (reason: StartRefusal) => void;
+  readonly #shards = new LRUCache<string, string>({ max: MAX_KNOWN_WORKSPACES });
 
   /**
    * @param onRefused called for each refused turn
@@ -36,10 +41,16 @@ export class TurnStartLimiter {
       maxActive: MAX_STARTING,
       maxActiveOfWorkspace: MAX_STARTING_OF_WORKSPACE,
       maxActivePerFreePlace: 1,
+      groupOf: (workspaceId) => this.#shards.get(workspaceId),
       maxWaitMs: MAX_WAIT_MS,
       createTimeoutError: (workspaceId) => this.#refuse(workspaceId),
       onWaiting,
     });
+  }
+
+  /** Stores the shard of a workspace, if there are several shards. */
+  setShard(workspaceId: string, shard: number): void {
+    this.#shards.set(workspaceId, String(shard));
   }
 
   /**

@@ -86,6 +86,13 @@ export declare type ResolveKeyResponse = Message<"parley.conversation.v1.Resolve
    * @generated from field: int32 visitor_messages_per_day = 7;
    */
   visitorMessagesPerDay: number;
+
+  /**
+   * The number of the workspace's logical shard; not set if there is only one.
+   *
+   * @generated from field: optional int32 shard = 15;
+   */
+  shard?: number | undefined;
 };
 
 /**

@@ -12,6 +12,13 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rm(directory, { recursive: true }));
 
+/** Returns the beginning of a proto's descriptor in the generated code. */
+function descriptorStart(path: string): string {
+  return Buffer.from(`\n${String.fromCharCode(path.length)}${path}`)
+    .toString("base64")
+    .slice(0, -4);
+}
+
 describe("the built page", () => {
   it("needs at most 200 KB gzip for its first screen", () => {
     expect(built.firstLoadBytes).toBeGreaterThan(50_000);
@@ -29,6 +36,19 @@ describe("the built page", () => {
     const html = await readFile(join(directory, "index.html"), "utf8");
     expect(html).toMatch(/<link rel="modulepreload"[^>]* href="\/assets\/app-/);
     expect(await readFile(join(directory, "preview.html"), "utf8")).not.toContain("/assets/app-");
+  });
+
+  it("loads neither dialogs nor the messages of the services' data planes for its first screen", async () => {
+    const html = await readFile(join(directory, "index.html"), "utf8");
+    const preloaded = [...html.matchAll(/href="\/(assets\/[^"]+\.js)"/g)].map(([, file = ""]) => file);
+    const code = (await Promise.all(preloaded.map((file) => readFile(join(directory, file), "utf8")))).join("");
+    expect(code).toContain(descriptorStart("parley/quota/v1/admin.proto"));
+    for (const text of [
+      "DialogContent",
+      descriptorStart("parley/quota/v1/quota.proto"),
+      descriptorStart("parley/llm/v1/llm.proto"),
+    ])
+      expect(code).not.toContain(text);
   });
 
   it.each(["index.html", "preview.html"])("each script and style sheet of %s has a nonce placeholder", async (name) => {

@@ -134,6 +134,22 @@ describeInBrowser("accessibility of the console's screens", (fixture) => {
     expect(await page.focusedName()).toBe("MAIN");
   });
 
+  it("opens a phone's menu whose button was pressed before the menu's code was loaded", async () => {
+    const { page } = await openConsole(fixture, { viewport: { width: 375, height: 640 } });
+    const { promise: mayLoad, resolve: load } = Promise.withResolvers<void>();
+    await page.tab.route("**/assets/drawer-*.js", async (route) => {
+      await mayLoad;
+      await route.continue();
+    });
+    await page.signIn();
+    await page.button("Open the menu").press("Enter");
+    load();
+    await page.tab.getByRole("dialog", { name: "Menu" }).waitFor();
+    await page.tab.keyboard.press("Escape");
+    await eventually(() => page.focusedName()).toBe("Open the menu");
+    expect(page.problems).toEqual([]);
+  });
+
   it("says what a colour and a short name may be, and moves the focus to the wrong field", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);

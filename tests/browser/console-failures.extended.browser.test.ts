@@ -40,6 +40,20 @@ describeInBrowserBeforeRelease("failures in the console", (fixture) => {
     await page.tab.getByText("Viewer ·").first().waitFor();
   });
 
+  it("asks to sign in again if the session ended before the dialog's code was loaded", async () => {
+    const { page } = await openConsole(fixture);
+    const { promise: mayLoad, resolve: load } = Promise.withResolvers<void>();
+    await page.tab.route("**/assets/sign-in-dialog-*.js", async (route) => {
+      await mayLoad;
+      await route.continue();
+    });
+    await page.signIn("/keys", "Keys");
+    await page.tab.context().clearCookies();
+    await page.openScreen("Usage");
+    load();
+    await page.tab.getByRole("alertdialog", { name: "Your session has ended" }).waitFor();
+  });
+
   it("without any session, shows the sign-in page with the screen's path in return_to", async () => {
     const { page } = await openConsole(fixture);
     await page.goto("/usage");

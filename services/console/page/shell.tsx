@@ -1,5 +1,4 @@
 import { AuditLogAdminService } from "@parley/rpc/conversation";
-import * as Dialog from "@radix-ui/react-dialog";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
 import { useMayCall, useSession } from "./api/session.ts";
@@ -11,7 +10,8 @@ import { Empty } from "./components/states.tsx";
 import { useSignOut } from "./components/use-sign-out.ts";
 import { t } from "./i18n/t.tsx";
 
-/** Loaded after the first screen, whose size is limited. */
+// Loaded after the first screen, whose size is limited.
+const LazyDrawer = lazy(async () => ({ default: (await import("./components/drawer.tsx")).Drawer }));
 const LazyUserMenu = lazy(async () => ({ default: (await import("./user-menu.tsx")).UserMenu }));
 
 type NavigationGroup = { name: string; screens: readonly { to: string; name: string; icon: IconName }[] };
@@ -58,6 +58,7 @@ export function Shell() {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const { role } = useSession();
   const main = useRef<HTMLElement>(null);
+  const menuButton = useRef<HTMLButtonElement>(null);
   const shownPath = useRef(path);
   /** The path when the drawer was opened. */
   const pathBelowDrawer = useRef(path);
@@ -82,35 +83,28 @@ export function Shell() {
         <UserMenu />
       </aside>
       <header className="topbar">
-        <Dialog.Root open={isDrawerOpen} onOpenChange={openDrawer}>
-          <Dialog.Trigger className="icon-button" aria-label={t("Open the menu")}>
-            <Icon name="menu" />
-          </Dialog.Trigger>
-          <Dialog.Portal>
-            <Dialog.Overlay className="overlay" />
-            <Dialog.Content
-              className="drawer"
-              aria-describedby={undefined}
-              // Closes the drawer after a link to the screen that is already shown, too.
-              onClick={({ target }) => (target as Element).closest("a") && setDrawerOpen(false)}
-              onCloseAutoFocus={(event) => {
-                if (shownPath.current === pathBelowDrawer.current) return;
-                event.preventDefault();
-                main.current?.focus();
-              }}
-            >
-              <Dialog.Title className="visually-hidden">{t("Menu")}</Dialog.Title>
-              <div className="drawer-top">
-                <Brand />
-                <Dialog.Close className="icon-button" aria-label={t("Close the menu")}>
-                  <Icon name="close" />
-                </Dialog.Close>
-              </div>
-              <Navigation />
-              <UserMenu />
-            </Dialog.Content>
-          </Dialog.Portal>
-        </Dialog.Root>
+        <button
+          ref={menuButton}
+          type="button"
+          className="icon-button"
+          aria-label={t("Open the menu")}
+          aria-haspopup="dialog"
+          aria-expanded={isDrawerOpen}
+          onClick={() => openDrawer(true)}
+        >
+          <Icon name="menu" />
+        </button>
+        <Suspense fallback={null}>
+          <LazyDrawer
+            isOpen={isDrawerOpen}
+            onOpenChange={openDrawer}
+            onClosed={() => (shownPath.current === pathBelowDrawer.current ? menuButton : main).current?.focus()}
+            top={<Brand />}
+          >
+            <Navigation />
+            <UserMenu />
+          </LazyDrawer>
+        </Suspense>
         <Brand />
       </header>
       <main id="main" className="main" tabIndex={-1} ref={main}>

@@ -1,15 +1,13 @@
 import { BotAdminService } from "@parley/rpc/conversation";
 import { Link } from "@tanstack/react-router";
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { useBots } from "../api/queries.ts";
 import { useMayCall } from "../api/session.ts";
+import { CreateBot } from "../bots/create-bot.tsx";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { t } from "../i18n/t.tsx";
-
-/** Loaded when it is opened: this screen is the first one, whose size is limited. */
-const CreateBot = lazy(async () => ({ default: (await import("../bots/create-bot.tsx")).CreateBot }));
 
 export function Bots() {
   const { data: bots, error, refetch } = useBots();
@@ -52,11 +50,7 @@ export function Bots() {
           ))}
         </ul>
       )}
-      {isCreating && (
-        <Suspense>
-          <CreateBot onClose={() => setCreating(false)} />
-        </Suspense>
-      )}
+      {isCreating && <CreateBot onClose={() => setCreating(false)} />}
     </div>
   );
 }

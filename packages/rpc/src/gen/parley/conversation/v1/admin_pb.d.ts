@@ -6,7 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { AuditLogEntry } from "../../rpc/v1/audit_log_pb.js";
 import type { BotDisplay, BotTexts, Phase } from "./conversation_pb.js";
-import type { Tool, ToolDescription } from "../../llm/v1/llm_pb.js";
+import type { Tool, ToolDescription } from "../../llm/v1/types_pb.js";
 
 /**
  * Describes the file parley/conversation/v1/admin.proto.

@@ -6,6 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { Tool, ToolDescription } from "./types_pb.js";
 
 /**
  * Describes the file parley/llm/v1/llm.proto.
@@ -370,133 +371,6 @@ export declare type QueryTerm = Message<"parley.llm.v1.QueryTerm"> & {
 export declare const QueryTermSchema: GenMessage<QueryTerm>;
 
 /**
- * Tool is an HTTP request or an MCP server that a model may call.
- *
- * @generated from message parley.llm.v1.Tool
- */
-export declare type Tool = Message<"parley.llm.v1.Tool"> & {
-  /**
-   * The tool's name for the model. For an MCP server, the prefix of its tools' names: "<name>__<tool>".
-   * 1 to 32 characters of A-Z a-z 0-9 _ -, beginning with a letter, without two underscores in a row.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * The name of a secret in LLM_CONFIG's tool_secrets to authenticate with; empty for none.
-   *
-   * @generated from field: string secret = 2;
-   */
-  secret: string;
-
-  /**
-   * The kind of tool; required.
-   *
-   * @generated from oneof parley.llm.v1.Tool.kind
-   */
-  kind: {
-    /**
-     * One HTTP request.
-     *
-     * @generated from field: parley.llm.v1.HttpTool http = 3;
-     */
-    value: HttpTool;
-    case: "http";
-  } | {
-    /**
-     * An MCP server.
-     *
-     * @generated from field: parley.llm.v1.McpServer mcp = 4;
-     */
-    value: McpServer;
-    case: "mcp";
-  } | { case: undefined; value?: undefined };
-
-  /**
-   * Whether an owner added the tool. Such a tool reaches only public addresses, not those in EGRESS_ALLOW, and has no secret.
-   *
-   * @generated from field: bool by_owner = 5;
-   */
-  byOwner: boolean;
-};
-
-/**
- * Describes the message parley.llm.v1.Tool.
- * Use `create(ToolSchema)` to create a new message.
- */
-export declare const ToolSchema: GenMessage<Tool>;
-
-/**
- * HttpTool is an HTTP request with arguments from the model.
- *
- * @generated from message parley.llm.v1.HttpTool
- */
-export declare type HttpTool = Message<"parley.llm.v1.HttpTool"> & {
-  /**
-   * Describes to the model the purpose of the tool and when to call it. 1 to 2,000 characters.
-   *
-   * @generated from field: string description = 1;
-   */
-  description: string;
-
-  /**
-   * GET, POST, PUT, PATCH or DELETE.
-   *
-   * @generated from field: string method = 2;
-   */
-  method: string;
-
-  /**
-   * The URL, at most 2,000 characters. A {name} in its path or query is replaced by the argument of that name. Other
-   * arguments are sent in the query of a GET or DELETE, otherwise in the body as a JSON object.
-   *
-   * @generated from field: string url = 3;
-   */
-  url: string;
-
-  /**
-   * The JSON Schema of the arguments, with "type": "object" and at most 16,384 characters.
-   *
-   * @generated from field: string parameters = 4;
-   */
-  parameters: string;
-};
-
-/**
- * Describes the message parley.llm.v1.HttpTool.
- * Use `create(HttpToolSchema)` to create a new message.
- */
-export declare const HttpToolSchema: GenMessage<HttpTool>;
-
-/**
- * McpServer is a Model Context Protocol server with the streamable HTTP transport.
- *
- * @generated from message parley.llm.v1.McpServer
- */
-export declare type McpServer = Message<"parley.llm.v1.McpServer"> & {
-  /**
-   * The server's endpoint.
-   *
-   * @generated from field: string url = 1;
-   */
-  url: string;
-
-  /**
-   * The server's own names of the tools that the model may call, at most 64; empty for all tools.
-   *
-   * @generated from field: repeated string only = 2;
-   */
-  only: string[];
-};
-
-/**
- * Describes the message parley.llm.v1.McpServer.
- * Use `create(McpServerSchema)` to create a new message.
- */
-export declare const McpServerSchema: GenMessage<McpServer>;
-
-/**
  * DescribeToolsRequest lists a bot's tools.
  *
  * @generated from message parley.llm.v1.DescribeToolsRequest
@@ -542,75 +416,6 @@ export declare type DescribeToolsResponse = Message<"parley.llm.v1.DescribeTools
  * Use `create(DescribeToolsResponseSchema)` to create a new message.
  */
 export declare const DescribeToolsResponseSchema: GenMessage<DescribeToolsResponse>;
-
-/**
- * ToolDescription is what a tool offers to a model.
- *
- * @generated from message parley.llm.v1.ToolDescription
- */
-export declare type ToolDescription = Message<"parley.llm.v1.ToolDescription"> & {
-  /**
-   * The tool's name.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * The names of the functions that a model may call: the tool's own, or those of the MCP server's tools.
-   *
-   * @generated from field: repeated string functions = 2;
-   */
-  functions: string[];
-
-  /**
-   * The functions that are not offered.
-   *
-   * @generated from field: repeated parley.llm.v1.OmittedFunction omitted = 3;
-   */
-  omitted: OmittedFunction[];
-
-  /**
-   * Why the tool cannot be used now, such as an MCP server that does not respond; empty if it can. If `functions` is not
-   * empty, they come from an earlier list of the server.
-   *
-   * @generated from field: string failure = 4;
-   */
-  failure: string;
-};
-
-/**
- * Describes the message parley.llm.v1.ToolDescription.
- * Use `create(ToolDescriptionSchema)` to create a new message.
- */
-export declare const ToolDescriptionSchema: GenMessage<ToolDescription>;
-
-/**
- * OmittedFunction is a function that a model is not offered.
- *
- * @generated from message parley.llm.v1.OmittedFunction
- */
-export declare type OmittedFunction = Message<"parley.llm.v1.OmittedFunction"> & {
-  /**
-   * The name in the MCP server's list, or the tool's name; empty if the server gave none.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * The reason, in English.
-   *
-   * @generated from field: string reason = 2;
-   */
-  reason: string;
-};
-
-/**
- * Describes the message parley.llm.v1.OmittedFunction.
- * Use `create(OmittedFunctionSchema)` to create a new message.
- */
-export declare const OmittedFunctionSchema: GenMessage<OmittedFunction>;
 
 /**
  * ReplyPattern is a moderation pattern for completions.

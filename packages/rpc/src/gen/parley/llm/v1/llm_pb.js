@@ -5,13 +5,14 @@
 // The llm-proxy's data plane: generations and embeddings from the configured model providers.
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { file_parley_llm_v1_types } from "./types_pb.js";
 import { file_parley_rpc_v1_rules } from "../../rpc/v1/rules_pb.js";
 
 /**
  * Describes the file parley/llm/v1/llm.proto.
  */
 export const file_parley_llm_v1_llm = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbGxtL3YxL2xsbS5wcm90bxINcGFybGV5LmxsbS52MSKAAQoPR2VuZXJhdGVSZXF1ZXN0EhwKDHdvcmtzcGFjZV9pZBgBIAEoCUIGmsIYAhgCEhcKB3R1cm5faWQYAiABKAlCBprCGAIYARINCgVtb2RlbBgDIAEoCRIOCgZwcm9tcHQYBCABKAwSFwoFbW9udGgYBSABKAlCCJrCGAQYBDABImMKEkZpbGxDYWxsTG9nUmVxdWVzdBI0CgV0dXJucxgBIAMoCzIcLnBhcmxleS5sbG0udjEuQ29tcGxldGVkVHVybkIHmsIYAxDoBxIXCgVzaGFyZBgCIAEoBUIImsIYBAgAED8i3AEKDUNvbXBsZXRlZFR1cm4SHAoMd29ya3NwYWNlX2lkGAEgASgJQgaawhgCGAISFwoHdHVybl9pZBgCIAEoCUIGmsIYAhgBEg0KBW1vZGVsGAMgASgJEhcKBW1vbnRoGAQgASgJQgiawhgEGAQwARIRCgl0b2tlbnNfaW4YBSABKAUSEgoKdG9rZW5zX291dBgGIAEoBRIWCg5maXJzdF90b2tlbl9tcxgHIAEoBRISCgpsYXRlbmN5X21zGAggASgFEhkKCWNsb3NlZF9hdBgJIAEoCUIGmsIYAhgGIiUKE0ZpbGxDYWxsTG9nUmVzcG9uc2USDgoGZmlsbGVkGAEgASgFIjsKDEVtYmVkUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSFQoFdGV4dHMYAiADKAlCBprCGAIQQCJwCg1FbWJlZFJlc3BvbnNlEg0KBW1vZGVsGAEgASgJEiwKCmVtYmVkZGluZ3MYAiADKAsyGC5wYXJsZXkubGxtLnYxLkVtYmVkZGluZxISCgpkaW1lbnNpb25zGAMgASgFEg4KBnRva2VucxgEIAEoBSIbCglFbWJlZGRpbmcSDgoGdmFsdWVzGAEgAygCIpkCCgZQcm9tcHQSDgoGc3lzdGVtGAEgASgJEigKCHBhc3NhZ2VzGAIgAygLMhYucGFybGV5LmxsbS52MS5QYXNzYWdlEi4KCG1lc3NhZ2VzGAMgAygLMhwucGFybGV5LmxsbS52MS5Qcm9tcHRNZXNzYWdlEiIKBXRvb2xzGAQgAygLMhMucGFybGV5LmxsbS52MS5Ub29sEjMKDnJlcGx5X3BhdHRlcm5zGAUgAygLMhsucGFybGV5LmxsbS52MS5SZXBseVBhdHRlcm4SJwoFdGVybXMYBiADKAsyGC5wYXJsZXkubGxtLnYxLlF1ZXJ5VGVybRIQCghmYWxsYmFjaxgHIAEoCRIRCgl0aW1lX3pvbmUYCCABKAkiKQoJUXVlcnlUZXJtEgwKBHdvcmQYASABKAkSDgoGd2VpZ2h0GAIgASgCIpABCgRUb29sEgwKBG5hbWUYASABKAkSDgoGc2VjcmV0GAIgASgJEicKBGh0dHAYAyABKAsyFy5wYXJsZXkubGxtLnYxLkh0dHBUb29sSAASJwoDbWNwGAQgASgLMhgucGFybGV5LmxsbS52MS5NY3BTZXJ2ZXJIABIQCghieV9vd25lchgFIAEoCEIGCgRraW5kIlAKCEh0dHBUb29sEhMKC2Rlc2NyaXB0aW9uGAEgASgJEg4KBm1ldGhvZBgCIAEoCRILCgN1cmwYAyABKAkSEgoKcGFyYW1ldGVycxgEIAEoCSImCglNY3BTZXJ2ZXISCwoDdXJsGAEgASgJEgwKBG9ubHkYAiADKAkiWAoURGVzY3JpYmVUb29sc1JlcXVlc3QSHAoMd29ya3NwYWNlX2lkGAEgASgJQgaawhgCGAISIgoFdG9vbHMYAiADKAsyEy5wYXJsZXkubGxtLnYxLlRvb2wiRgoVRGVzY3JpYmVUb29sc1Jlc3BvbnNlEi0KBXRvb2xzGAEgAygLMh4ucGFybGV5LmxsbS52MS5Ub29sRGVzY3JpcHRpb24idAoPVG9vbERlc2NyaXB0aW9uEgwKBG5hbWUYASABKAkSEQoJZnVuY3Rpb25zGAIgAygJEi8KB29taXR0ZWQYAyADKAsyHi5wYXJsZXkubGxtLnYxLk9taXR0ZWRGdW5jdGlvbhIPCgdmYWlsdXJlGAQgASgJIi8KD09taXR0ZWRGdW5jdGlvbhIMCgRuYW1lGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJNCgxSZXBseVBhdHRlcm4SDwoHcGF0dGVybhgBIAEoCRIsCgd2ZXJkaWN0GAIgASgLMhsucGFybGV5LmxsbS52MS5SZXBseUJsb2NrZWQiMAoMUmVwbHlCbG9ja2VkEg4KBnJlYXNvbhgBIAEoCRIQCghmYWxsYmFjaxgCIAEoCSJECgdQYXNzYWdlEgoKAmlkGAEgASgDEg4KBnNvdXJjZRgCIAEoCRIPCgdoZWFkaW5nGAMgASgJEgwKBHRleHQYBCABKAkiQwoNUHJvbXB0TWVzc2FnZRIhCgRyb2xlGAEgASgOMhMucGFybGV5LmxsbS52MS5Sb2xlEg8KB2NvbnRlbnQYAiABKAki7QIKEEdlbmVyYXRlUmVzcG9uc2USLQoFZGVsdGEYASABKAsyHC5wYXJsZXkubGxtLnYxLkdlbmVyYXRlRGVsdGFIABIpCgNlbmQYAiABKAsyGi5wYXJsZXkubGxtLnYxLkdlbmVyYXRlRW5kSAASLAoJdG9vbF9jYWxsGAMgASgLMhcucGFybGV5LmxsbS52MS5Ub29sQ2FsbEgAEi8KBmZpbmlzaBgEIAEoCzIdLnBhcmxleS5sbG0udjEuR2VuZXJhdGVGaW5pc2hIABI2Cgp0b29sX3JvdW5kGAUgASgLMiAucGFybGV5LmxsbS52MS5HZW5lcmF0ZVRvb2xSb3VuZEgAEjoKDG91dHB1dF9zdGFydBgHIAEoCzIiLnBhcmxleS5sbG0udjEuR2VuZXJhdGVPdXRwdXRTdGFydEgAEiMKBXdhaXRzGAYgASgLMhQucGFybGV5LmxsbS52MS5XYWl0c0IHCgVldmVudCJCCgVXYWl0cxIaChJxdWV1ZV9taWNyb3NlY29uZHMYASABKAMSHQoVcHJvdmlkZXJfbWljcm9zZWNvbmRzGAIgASgDIh0KDUdlbmVyYXRlRGVsdGESDAoEdGV4dBgBIAEoCSInCg5HZW5lcmF0ZUZpbmlzaBIVCg1maW5pc2hfZGV0YWlsGAEgASgJIhUKE0dlbmVyYXRlT3V0cHV0U3RhcnQiEwoRR2VuZXJhdGVUb29sUm91bmQiaQoIVG9vbENhbGwSDAoEbmFtZRgBIAEoCRIRCglhcmd1bWVudHMYAiABKAkSDgoGc3RhdHVzGAMgASgJEhIKCmxhdGVuY3lfbXMYBCABKAUSGAoQcm91bmRfbGF0ZW5jeV9tcxgFIAEoBSLpAQoLR2VuZXJhdGVFbmQSLQoGc3RhdHVzGAEgASgOMh0ucGFybGV5LmxsbS52MS5HZW5lcmF0ZVN0YXR1cxINCgVtb2RlbBgCIAEoCRIRCgl0b2tlbnNfaW4YAyABKAUSEgoKdG9rZW5zX291dBgEIAEoBRIYChB0b2tlbnNfZXN0aW1hdGVkGAUgASgIEhAKCGF0dGVtcHRzGAYgASgFEiwKB2Jsb2NrZWQYByABKAsyGy5wYXJsZXkubGxtLnYxLlJlcGx5QmxvY2tlZBIbChNpc19wcm92aWRlcl9mYWlsdXJlGAggASgIKj8KBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg0KCVJPTEVfVVNFUhABEhIKDlJPTEVfQVNTSVNUQU5UEAIqpwIKDkdlbmVyYXRlU3RhdHVzEh8KG0dFTkVSQVRFX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGEdFTkVSQVRFX1NUQVRVU19DT01QTEVURRABEiEKHUdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9BVVRIEAISKQolR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX1JBVEVfTElNSVRFRBADEiQKIEdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9USU1FT1VUEAQSIgoeR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX0VSUk9SEAUSIQodR0VORVJBVEVfU1RBVFVTX01PREVMX1VOS05PV04QBhIbChdHRU5FUkFURV9TVEFUVVNfQkxPQ0tFRBAHMtECCgpMbG1TZXJ2aWNlEkIKBUVtYmVkEhsucGFybGV5LmxsbS52MS5FbWJlZFJlcXVlc3QaHC5wYXJsZXkubGxtLnYxLkVtYmVkUmVzcG9uc2USWgoNRGVzY3JpYmVUb29scxIjLnBhcmxleS5sbG0udjEuRGVzY3JpYmVUb29sc1JlcXVlc3QaJC5wYXJsZXkubGxtLnYxLkRlc2NyaWJlVG9vbHNSZXNwb25zZRJUCgtGaWxsQ2FsbExvZxIhLnBhcmxleS5sbG0udjEuRmlsbENhbGxMb2dSZXF1ZXN0GiIucGFybGV5LmxsbS52MS5GaWxsQ2FsbExvZ1Jlc3BvbnNlEk0KCEdlbmVyYXRlEh4ucGFybGV5LmxsbS52MS5HZW5lcmF0ZVJlcXVlc3QaHy5wYXJsZXkubGxtLnYxLkdlbmVyYXRlUmVzcG9uc2UwAWIGcHJvdG8z", [file_parley_rpc_v1_rules]);
+  fileDesc("ChdwYXJsZXkvbGxtL3YxL2xsbS5wcm90bxINcGFybGV5LmxsbS52MSKAAQoPR2VuZXJhdGVSZXF1ZXN0EhwKDHdvcmtzcGFjZV9pZBgBIAEoCUIGmsIYAhgCEhcKB3R1cm5faWQYAiABKAlCBprCGAIYARINCgVtb2RlbBgDIAEoCRIOCgZwcm9tcHQYBCABKAwSFwoFbW9udGgYBSABKAlCCJrCGAQYBDABImMKEkZpbGxDYWxsTG9nUmVxdWVzdBI0CgV0dXJucxgBIAMoCzIcLnBhcmxleS5sbG0udjEuQ29tcGxldGVkVHVybkIHmsIYAxDoBxIXCgVzaGFyZBgCIAEoBUIImsIYBAgAED8i3AEKDUNvbXBsZXRlZFR1cm4SHAoMd29ya3NwYWNlX2lkGAEgASgJQgaawhgCGAISFwoHdHVybl9pZBgCIAEoCUIGmsIYAhgBEg0KBW1vZGVsGAMgASgJEhcKBW1vbnRoGAQgASgJQgiawhgEGAQwARIRCgl0b2tlbnNfaW4YBSABKAUSEgoKdG9rZW5zX291dBgGIAEoBRIWCg5maXJzdF90b2tlbl9tcxgHIAEoBRISCgpsYXRlbmN5X21zGAggASgFEhkKCWNsb3NlZF9hdBgJIAEoCUIGmsIYAhgGIiUKE0ZpbGxDYWxsTG9nUmVzcG9uc2USDgoGZmlsbGVkGAEgASgFIjsKDEVtYmVkUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSFQoFdGV4dHMYAiADKAlCBprCGAIQQCJwCg1FbWJlZFJlc3BvbnNlEg0KBW1vZGVsGAEgASgJEiwKCmVtYmVkZGluZ3MYAiADKAsyGC5wYXJsZXkubGxtLnYxLkVtYmVkZGluZxISCgpkaW1lbnNpb25zGAMgASgFEg4KBnRva2VucxgEIAEoBSIbCglFbWJlZGRpbmcSDgoGdmFsdWVzGAEgAygCIpkCCgZQcm9tcHQSDgoGc3lzdGVtGAEgASgJEigKCHBhc3NhZ2VzGAIgAygLMhYucGFybGV5LmxsbS52MS5QYXNzYWdlEi4KCG1lc3NhZ2VzGAMgAygLMhwucGFybGV5LmxsbS52MS5Qcm9tcHRNZXNzYWdlEiIKBXRvb2xzGAQgAygLMhMucGFybGV5LmxsbS52MS5Ub29sEjMKDnJlcGx5X3BhdHRlcm5zGAUgAygLMhsucGFybGV5LmxsbS52MS5SZXBseVBhdHRlcm4SJwoFdGVybXMYBiADKAsyGC5wYXJsZXkubGxtLnYxLlF1ZXJ5VGVybRIQCghmYWxsYmFjaxgHIAEoCRIRCgl0aW1lX3pvbmUYCCABKAkiKQoJUXVlcnlUZXJtEgwKBHdvcmQYASABKAkSDgoGd2VpZ2h0GAIgASgCIlgKFERlc2NyaWJlVG9vbHNSZXF1ZXN0EhwKDHdvcmtzcGFjZV9pZBgBIAEoCUIGmsIYAhgCEiIKBXRvb2xzGAIgAygLMhMucGFybGV5LmxsbS52MS5Ub29sIkYKFURlc2NyaWJlVG9vbHNSZXNwb25zZRItCgV0b29scxgBIAMoCzIeLnBhcmxleS5sbG0udjEuVG9vbERlc2NyaXB0aW9uIk0KDFJlcGx5UGF0dGVybhIPCgdwYXR0ZXJuGAEgASgJEiwKB3ZlcmRpY3QYAiABKAsyGy5wYXJsZXkubGxtLnYxLlJlcGx5QmxvY2tlZCIwCgxSZXBseUJsb2NrZWQSDgoGcmVhc29uGAEgASgJEhAKCGZhbGxiYWNrGAIgASgJIkQKB1Bhc3NhZ2USCgoCaWQYASABKAMSDgoGc291cmNlGAIgASgJEg8KB2hlYWRpbmcYAyABKAkSDAoEdGV4dBgEIAEoCSJDCg1Qcm9tcHRNZXNzYWdlEiEKBHJvbGUYASABKA4yEy5wYXJsZXkubGxtLnYxLlJvbGUSDwoHY29udGVudBgCIAEoCSLtAgoQR2VuZXJhdGVSZXNwb25zZRItCgVkZWx0YRgBIAEoCzIcLnBhcmxleS5sbG0udjEuR2VuZXJhdGVEZWx0YUgAEikKA2VuZBgCIAEoCzIaLnBhcmxleS5sbG0udjEuR2VuZXJhdGVFbmRIABIsCgl0b29sX2NhbGwYAyABKAsyFy5wYXJsZXkubGxtLnYxLlRvb2xDYWxsSAASLwoGZmluaXNoGAQgASgLMh0ucGFybGV5LmxsbS52MS5HZW5lcmF0ZUZpbmlzaEgAEjYKCnRvb2xfcm91bmQYBSABKAsyIC5wYXJsZXkubGxtLnYxLkdlbmVyYXRlVG9vbFJvdW5kSAASOgoMb3V0cHV0X3N0YXJ0GAcgASgLMiIucGFybGV5LmxsbS52MS5HZW5lcmF0ZU91dHB1dFN0YXJ0SAASIwoFd2FpdHMYBiABKAsyFC5wYXJsZXkubGxtLnYxLldhaXRzQgcKBWV2ZW50IkIKBVdhaXRzEhoKEnF1ZXVlX21pY3Jvc2Vjb25kcxgBIAEoAxIdChVwcm92aWRlcl9taWNyb3NlY29uZHMYAiABKAMiHQoNR2VuZXJhdGVEZWx0YRIMCgR0ZXh0GAEgASgJIicKDkdlbmVyYXRlRmluaXNoEhUKDWZpbmlzaF9kZXRhaWwYASABKAkiFQoTR2VuZXJhdGVPdXRwdXRTdGFydCITChFHZW5lcmF0ZVRvb2xSb3VuZCJpCghUb29sQ2FsbBIMCgRuYW1lGAEgASgJEhEKCWFyZ3VtZW50cxgCIAEoCRIOCgZzdGF0dXMYAyABKAkSEgoKbGF0ZW5jeV9tcxgEIAEoBRIYChByb3VuZF9sYXRlbmN5X21zGAUgASgFIukBCgtHZW5lcmF0ZUVuZBItCgZzdGF0dXMYASABKA4yHS5wYXJsZXkubGxtLnYxLkdlbmVyYXRlU3RhdHVzEg0KBW1vZGVsGAIgASgJEhEKCXRva2Vuc19pbhgDIAEoBRISCgp0b2tlbnNfb3V0GAQgASgFEhgKEHRva2Vuc19lc3RpbWF0ZWQYBSABKAgSEAoIYXR0ZW1wdHMYBiABKAUSLAoHYmxvY2tlZBgHIAEoCzIbLnBhcmxleS5sbG0udjEuUmVwbHlCbG9ja2VkEhsKE2lzX3Byb3ZpZGVyX2ZhaWx1cmUYCCABKAgqPwoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDQoJUk9MRV9VU0VSEAESEgoOUk9MRV9BU1NJU1RBTlQQAiqnAgoOR2VuZXJhdGVTdGF0dXMSHwobR0VORVJBVEVfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYR0VORVJBVEVfU1RBVFVTX0NPTVBMRVRFEAESIQodR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX0FVVEgQAhIpCiVHRU5FUkFURV9TVEFUVVNfUFJPVklERVJfUkFURV9MSU1JVEVEEAMSJAogR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX1RJTUVPVVQQBBIiCh5HRU5FUkFURV9TVEFUVVNfUFJPVklERVJfRVJST1IQBRIhCh1HRU5FUkFURV9TVEFUVVNfTU9ERUxfVU5LTk9XThAGEhsKF0dFTkVSQVRFX1NUQVRVU19CTE9DS0VEEAcy0QIKCkxsbVNlcnZpY2USQgoFRW1iZWQSGy5wYXJsZXkubGxtLnYxLkVtYmVkUmVxdWVzdBocLnBhcmxleS5sbG0udjEuRW1iZWRSZXNwb25zZRJaCg1EZXNjcmliZVRvb2xzEiMucGFybGV5LmxsbS52MS5EZXNjcmliZVRvb2xzUmVxdWVzdBokLnBhcmxleS5sbG0udjEuRGVzY3JpYmVUb29sc1Jlc3BvbnNlElQKC0ZpbGxDYWxsTG9nEiEucGFybGV5LmxsbS52MS5GaWxsQ2FsbExvZ1JlcXVlc3QaIi5wYXJsZXkubGxtLnYxLkZpbGxDYWxsTG9nUmVzcG9uc2USTQoIR2VuZXJhdGUSHi5wYXJsZXkubGxtLnYxLkdlbmVyYXRlUmVxdWVzdBofLnBhcmxleS5sbG0udjEuR2VuZXJhdGVSZXNwb25zZTABYgZwcm90bzM", [file_parley_llm_v1_types, file_parley_rpc_v1_rules]);
 
 /**
  * Describes the message parley.llm.v1.GenerateRequest.
@@ -77,137 +78,102 @@ export const QueryTermSchema = /*@__PURE__*/
   messageDesc(file_parley_llm_v1_llm, 8);
 
 /**
- * Describes the message parley.llm.v1.Tool.
- * Use `create(ToolSchema)` to create a new message.
- */
-export const ToolSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 9);
-
-/**
- * Describes the message parley.llm.v1.HttpTool.
- * Use `create(HttpToolSchema)` to create a new message.
- */
-export const HttpToolSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 10);
-
-/**
- * Describes the message parley.llm.v1.McpServer.
- * Use `create(McpServerSchema)` to create a new message.
- */
-export const McpServerSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 11);
-
-/**
  * Describes the message parley.llm.v1.DescribeToolsRequest.
  * Use `create(DescribeToolsRequestSchema)` to create a new message.
  */
 export const DescribeToolsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 12);
+  messageDesc(file_parley_llm_v1_llm, 9);
 
 /**
  * Describes the message parley.llm.v1.DescribeToolsResponse.
  * Use `create(DescribeToolsResponseSchema)` to create a new message.
  */
 export const DescribeToolsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 13);
-
-/**
- * Describes the message parley.llm.v1.ToolDescription.
- * Use `create(ToolDescriptionSchema)` to create a new message.
- */
-export const ToolDescriptionSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 14);
-
-/**
- * Describes the message parley.llm.v1.OmittedFunction.
- * Use `create(OmittedFunctionSchema)` to create a new message.
- */
-export const OmittedFunctionSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 15);
+  messageDesc(file_parley_llm_v1_llm, 10);
 
 /**
  * Describes the message parley.llm.v1.ReplyPattern.
  * Use `create(ReplyPatternSchema)` to create a new message.
  */
 export const ReplyPatternSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 16);
+  messageDesc(file_parley_llm_v1_llm, 11);
 
 /**
  * Describes the message parley.llm.v1.ReplyBlocked.
  * Use `create(ReplyBlockedSchema)` to create a new message.
  */
 export const ReplyBlockedSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 17);
+  messageDesc(file_parley_llm_v1_llm, 12);
 
 /**
  * Describes the message parley.llm.v1.Passage.
  * Use `create(PassageSchema)` to create a new message.
  */
 export const PassageSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 18);
+  messageDesc(file_parley_llm_v1_llm, 13);
 
 /**
  * Describes the message parley.llm.v1.PromptMessage.
  * Use `create(PromptMessageSchema)` to create a new message.
  */
 export const PromptMessageSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 19);
+  messageDesc(file_parley_llm_v1_llm, 14);
 
 /**
  * Describes the message parley.llm.v1.GenerateResponse.
  * Use `create(GenerateResponseSchema)` to create a new message.
  */
 export const GenerateResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 20);
+  messageDesc(file_parley_llm_v1_llm, 15);
 
 /**
  * Describes the message parley.llm.v1.Waits.
  * Use `create(WaitsSchema)` to create a new message.
  */
 export const WaitsSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 21);
+  messageDesc(file_parley_llm_v1_llm, 16);
 
 /**
  * Describes the message parley.llm.v1.GenerateDelta.
  * Use `create(GenerateDeltaSchema)` to create a new message.
  */
 export const GenerateDeltaSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 22);
+  messageDesc(file_parley_llm_v1_llm, 17);
 
 /**
  * Describes the message parley.llm.v1.GenerateFinish.
  * Use `create(GenerateFinishSchema)` to create a new message.
  */
 export const GenerateFinishSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 23);
+  messageDesc(file_parley_llm_v1_llm, 18);
 
 /**
  * Describes the message parley.llm.v1.GenerateOutputStart.
  * Use `create(GenerateOutputStartSchema)` to create a new message.
  */
 export const GenerateOutputStartSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 24);
+  messageDesc(file_parley_llm_v1_llm, 19);
 
 /**
  * Describes the message parley.llm.v1.GenerateToolRound.
  * Use `create(GenerateToolRoundSchema)` to create a new message.
  */
 export const GenerateToolRoundSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 25);
+  messageDesc(file_parley_llm_v1_llm, 20);
 
 /**
  * Describes the message parley.llm.v1.ToolCall.
  * Use `create(ToolCallSchema)` to create a new message.
  */
 export const ToolCallSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 26);
+  messageDesc(file_parley_llm_v1_llm, 21);
 
 /**
  * Describes the message parley.llm.v1.GenerateEnd.
  * Use `create(GenerateEndSchema)` to create a new message.
  */
 export const GenerateEndSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 27);
+  messageDesc(file_parley_llm_v1_llm, 22);
 
 /**
  * Describes the enum parley.llm.v1.Role.

@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { AuditLogEntry } from "../../rpc/v1/audit_log_pb.js";
-import type { Month, Workspace } from "./quota_pb.js";
+import type { Month, Workspace } from "./types_pb.js";
 
 /**
  * Describes the file parley/quota/v1/admin.proto.

@@ -6,6 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { Month, Workspace } from "./types_pb.js";
 
 /**
  * Describes the file parley/quota/v1/quota.proto.
@@ -241,82 +242,6 @@ export declare type SettleResponse = Message<"parley.quota.v1.SettleResponse"> &
  * Use `create(SettleResponseSchema)` to create a new message.
  */
 export declare const SettleResponseSchema: GenMessage<SettleResponse>;
-
-/**
- * Workspace is a tenant with a plan.
- *
- * @generated from message parley.quota.v1.Workspace
- */
-export declare type Workspace = Message<"parley.quota.v1.Workspace"> & {
-  /**
-   * The ID, which is also the value of the workspace claim in access tokens.
-   *
-   * @generated from field: string id = 1;
-   */
-  id: string;
-
-  /**
-   * The display name.
-   *
-   * @generated from field: string name = 2;
-   */
-  name: string;
-
-  /**
-   * The plan: free, pro or scale.
-   *
-   * @generated from field: string plan = 3;
-   */
-  plan: string;
-
-  /**
-   * The plan's messages per month.
-   *
-   * @generated from field: int32 cap = 4;
-   */
-  cap: number;
-
-  /**
-   * The time of creation, RFC 3339 in UTC.
-   *
-   * @generated from field: string created_at = 5;
-   */
-  createdAt: string;
-
-  /**
-   * Minutes from a session's last message until the session is erased; 0 for never.
-   *
-   * @generated from field: int32 retention_minutes = 6;
-   */
-  retentionMinutes: number;
-
-  /**
-   * When the workspace was deleted, RFC 3339 in UTC; empty if the workspace is not deleted.
-   *
-   * @generated from field: string deleted_at = 7;
-   */
-  deletedAt: string;
-
-  /**
-   * The most documents that all bots of the workspace together may have.
-   *
-   * @generated from field: int32 max_knowledge_documents = 8;
-   */
-  maxKnowledgeDocuments: number;
-
-  /**
-   * The most characters of these documents' text, in UTF-16 code units.
-   *
-   * @generated from field: int32 max_knowledge_characters = 9;
-   */
-  maxKnowledgeCharacters: number;
-};
-
-/**
- * Describes the message parley.quota.v1.Workspace.
- * Use `create(WorkspaceSchema)` to create a new message.
- */
-export declare const WorkspaceSchema: GenMessage<Workspace>;
 
 /**
  * GetWorkspaceRequest names a workspace.
@@ -1177,68 +1102,6 @@ export declare type ListMonthsResponse = Message<"parley.quota.v1.ListMonthsResp
  * Use `create(ListMonthsResponseSchema)` to create a new message.
  */
 export declare const ListMonthsResponseSchema: GenMessage<ListMonthsResponse>;
-
-/**
- * Month is a month with the usage of all workspaces. Times are by the database's clock, RFC 3339 in UTC.
- *
- * @generated from message parley.quota.v1.Month
- */
-export declare type Month = Message<"parley.quota.v1.Month"> & {
-  /**
-   * The UTC month, "YYYY-MM".
-   *
-   * @generated from field: string month = 1;
-   */
-  month: string;
-
-  /**
-   * Messages counted in the month.
-   *
-   * @generated from field: int64 used = 2;
-   */
-  used: bigint;
-
-  /**
-   * Messages held by turns of the month that are not yet settled.
-   *
-   * @generated from field: int64 held = 3;
-   */
-  held: bigint;
-
-  /**
-   * When the month was closed; empty while it is open.
-   *
-   * @generated from field: string closed_at = 4;
-   */
-  closedAt: string;
-
-  /**
-   * Messages whose rows of the usage ledger were pruned.
-   *
-   * @generated from field: int64 pruned = 5;
-   */
-  pruned: bigint;
-
-  /**
-   * When all rows were pruned; empty before.
-   *
-   * @generated from field: string pruned_at = 6;
-   */
-  prunedAt: string;
-
-  /**
-   * Seconds since the end of the month; negative for the current month.
-   *
-   * @generated from field: double ended_seconds = 7;
-   */
-  endedSeconds: number;
-};
-
-/**
- * Describes the message parley.quota.v1.Month.
- * Use `create(MonthSchema)` to create a new message.
- */
-export declare const MonthSchema: GenMessage<Month>;
 
 /**
  * CloseMonthRequest names a month and its usage.

@@ -2,6 +2,8 @@ import { type Dashboard, inNamespace, quantile, rate } from "./panel.ts";
 
 /** Takes the maximum over the quota service's replicas, because each exports the same value from the database. */
 const usageGauge = (metric: string) => `max by (plan) (${inNamespace(metric)})`;
+/** Has a series for each shard. Without shards, it has one series, and the legend ends with an empty label. */
+const byShard = (metric: string) => `max by (shard) (${inNamespace(metric)})`;
 
 export const QUOTA: Dashboard = {
   uid: "parley-quota",
@@ -241,32 +243,35 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Settle lag",
-          shows: "Time from the end of a turn until the quota service has settled the turn.",
+          shows:
+            "Time from the end of a turn until the quota service has settled the turn, by shard if there are several.",
           normal: "p99 below 1 s.",
           action: "p99 above 10 s: see _Outbox_.",
           unit: "s",
           queries: [0.5, 0.99].map((q) => ({
-            expr: quantile(q, "parley_settle_lag_seconds"),
-            legend: `p${q * 100}`,
+            expr: quantile(q, "parley_settle_lag_seconds", ["shard"]),
+            legend: `p${q * 100} {{shard}}`,
           })),
         },
         {
           title: "Outbox",
-          shows: "Ended turns that are not settled.",
+          shows: "Ended turns that are not settled, by shard if there are several.",
           normal: "Near 0.",
-          action: "Grows: settling fails or is too slow. See ParleyOutboxStuck.",
+          action:
+            "Grows: settling fails or is too slow. See ParleyOutboxStuck. A shard has no value: see ParleyShardUnavailable.",
           unit: "short",
-          queries: [{ expr: `max(${inNamespace("parley_outbox_depth")})`, legend: "turns" }],
+          queries: [{ expr: byShard("parley_outbox_depth"), legend: "turns {{shard}}" }],
         },
         {
           title: "Oldest outbox row and oldest hold",
-          shows: "Age of the oldest outbox row and of the oldest hold. A hold lasts until its turn is settled.",
+          shows:
+            "Age of the oldest outbox row and of the oldest hold, by shard if there are several. A hold lasts until its turn is settled.",
           normal: "Outbox below 1 s; hold below 7 minutes.",
           action: "Outbox above 1 minute: see ParleyOutboxStuck. Hold above 8 minutes: see ParleyHoldsStuck.",
           unit: "s",
           queries: [
-            { expr: `max(${inNamespace("parley_outbox_oldest_seconds")})`, legend: "outbox" },
-            { expr: `max(${inNamespace("parley_holds_oldest_seconds")})`, legend: "hold" },
+            { expr: byShard("parley_outbox_oldest_seconds"), legend: "outbox {{shard}}" },
+            { expr: byShard("parley_holds_oldest_seconds"), legend: "hold {{shard}}" },
           ],
         },
       ],

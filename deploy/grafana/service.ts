@@ -282,14 +282,19 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Waiting for a connection",
-          shows: "Statements and transactions that wait for a connection of a pool.",
+          shows:
+            "Statements and transactions that wait for a connection of a pool, or for their shard's part of a pool if there are several shards.",
           normal: "0.",
-          action: "Above 0 for two minutes: see ParleyDatabasePoolExhausted.",
+          action: "Above 0 for two minutes: see ParleyDatabasePoolExhausted, and ParleyShardWaiting for a shard.",
           unit: "short",
           queries: [
             {
               expr: `sum by (service, instance, pool) (${inNamespace("parley_db_pool_waiting")})`,
               legend: "{{service}} {{pool}} {{instance}}",
+            },
+            {
+              expr: `sum by (service, pool, shard) (${inNamespace("parley_db_shard_waiting")})`,
+              legend: "{{service}} {{pool}} shard {{shard}}",
             },
           ],
         },
@@ -306,6 +311,22 @@ export const SERVICE: Dashboard = {
               expr: `sum by (service, class) (${rate("parley_db_errors_total")}) > 0 or sum by (service, class) (${rate("parley_db_errors_total", 'class="connection"')})`,
               legend: "{{service}} {{class}}",
             },
+          ],
+        },
+        {
+          title: "Failed tasks and leases",
+          shows:
+            "Failed runs of the conversation service's periodic tasks, such as `sweep` and `reconcile turns with usage`, and renewals of edges' leases that the database did not store in time. By shard if there are several.",
+          normal: "0.",
+          action:
+            "Persists: read the conversation service's log, `task failed, retrying`. One shard: see ParleyShardUnavailable. All: see ParleyDatabaseUnavailable.",
+          unit: "reqps",
+          queries: [
+            {
+              expr: `sum by (task, shard) (${rate("parley_task_failures_total")}) > 0 or sum by (task, shard) (${rate("parley_task_failures_total", 'task="sweep"')})`,
+              legend: "{{task}} {{shard}}",
+            },
+            { expr: `sum by (shard) (${rate("parley_edge_lease_failures_total")})`, legend: "leases {{shard}}" },
           ],
         },
         {

@@ -41,9 +41,9 @@ export function fillVariables(expr: string, window: string): string {
   return expr.replaceAll("$namespace", ".*").replaceAll("$__rate_interval", window);
 }
 
-/** Returns whether an expression reads metrics that the test system does not export: those of Kubernetes and of TLS certificates. */
+/** Returns whether an expression reads series that the test system lacks: those of Kubernetes, of TLS certificates and of several shards. */
 export function readsUnavailableMetrics(expr: string): boolean {
-  return /\b(kube|container)_\w+\{|\bparley_certificate_/.test(expr);
+  return /\b(kube|container)_\w+\{|\bparley_certificate_|\bparley_(db|settle_wrong)_shard_|\bshard=~/.test(expr);
 }
 
 /** Removes the thresholds and `absent()` from an alert's expression. The result returns data even if the alert does not fire. */

@@ -71,6 +71,7 @@ it("replaces every occurrence of an alert's threshold in its expression", async 
     "ParleyConsoleDown",
     "ParleyAutoscalerAtMaximum",
     "ParleyMigrationFailed",
+    "ParleyShardUnavailable",
     "ParleyProviderDown",
     "ParleyProviderBreakerOpen",
     "ParleyProviderRefusesKey",

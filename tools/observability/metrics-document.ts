@@ -10,17 +10,18 @@ import {
   Gauge,
   Histogram,
   Registry,
-  singleShard,
   watchCertificates,
 } from "@parley/service-kit";
 import { createPatternJobHistogram } from "../../packages/bot-rules/src/moderation/metrics.ts";
 import { createMetrics as consoleMetrics } from "../../services/console/src/metrics.ts";
 import {
   createClosedTurnCounter,
+  createLeaseFailureCounter,
   createPrunedRowCounter,
   createRetentionFailureCounter,
   createSemanticSearchCounter,
-  createSettleLagHistogram,
+  createSettleLags,
+  createTaskFailureCounter,
   registerEmbeddingGauge,
   registerOutboxGauges,
 } from "../../services/conversation/src/metrics.ts";
@@ -48,7 +49,8 @@ const log = createLogger("metrics", "silent");
 /** Placeholder for the objects that gauges read when they are collected. Nothing collects the metrics here. */
 const unused = {} as never;
 const database = unused as Database;
-const { shards } = singleShard(database);
+/** Two, because the label `shard` exists only with several shards. */
+const shards = [0, 1].map((number) => ({ number, database }));
 
 function registerReloadMetrics(registry: Registry): void {
   watchCertificates({ registry, reloadRefusals: createReloadRefusalCounter(registry) }, log, unused);
@@ -64,14 +66,16 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   conversation: (registry) => {
     createClosedTurnCounter(registry);
     createAuditLogCounter(registry);
-    createSettleLagHistogram(registry);
+    createSettleLags(registry, shards);
     registerOutboxGauges(registry, shards, log);
     registerEmbeddingGauge(registry, shards, unused, log);
     createRetentionFailureCounter(registry);
     createSemanticSearchCounter(registry);
     registerUsageAuditGauge(registry, shards, log);
     registerReconciliationGauges(registry, shards, log);
-    createRepairCounter(registry);
+    createRepairCounter(registry, shards);
+    createTaskFailureCounter(registry, shards);
+    createLeaseFailureCounter(registry, shards);
     createPrunedRowCounter(registry);
     createPatternJobHistogram(registry);
     createRpcServerHistogram(registry);
@@ -178,7 +182,8 @@ service puts each closed turn into its outbox, and the quota service then settle
 service stores a reservation for each turn. A reservation is void if its turn has ended and is not counted.
 
 A metric has the same labels and buckets in every service. Label values are fixed words and names from the configuration (routes, codes,
-providers, plans), so their number is bounded. No label contains a session, a visitor, a message or an address. Four metrics have the label
+providers, plans), so their number is bounded. No label contains a session, a visitor, a message or an address. The label \`shard\`, the
+number of a [logical shard](install/scaling.md), exists only if there are several. Four metrics have the label
 \`workspace\`, each for a bounded list. \`parley_quota_workspace_used_ratio\` and \`parley_quota_workspace_unpaid_ratio\` have a series for each workspace at 80 % of its
 bound or more, and at most 200. \`parley_quota_workspace_used_messages\` and \`parley_llm_workspace_day_cost\` have series for the ten workspaces with the highest values.
 

@@ -66,7 +66,7 @@ export { WorkspaceTimeLimiter, type WorkspaceTimeLimiterOptions } from "./limite
 export { parseDay, readUsageRetention } from "./month.ts";
 export { UPLOAD_OPTIONS } from "./ops/admin-bodies.ts";
 export { watchCertificates } from "./ops/certificate-watch.ts";
-export { registerMeasuredGauges, registerShardGauges } from "./ops/measured-gauges.ts";
+export { registerMeasuredGauges, registerShardGauges, shardLabelNames, shardLabels } from "./ops/measured-gauges.ts";
 export { createCachedMeasurement } from "./ops/measurement.ts";
 export {
   Counter,

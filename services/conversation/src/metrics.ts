@@ -6,6 +6,8 @@ import {
   type Registry,
   registerShardGauges,
   type Shard,
+  shardLabelNames,
+  shardLabels,
   startAtZero,
 } from "@parley/service-kit";
 import { SEMANTIC_SEARCH_RESULTS } from "./knowledge/semantic-search.service.ts";
@@ -14,13 +16,48 @@ import { measureOutbox } from "./settlement/outbox.store.ts";
 /** In seconds. Parley promises that a turn is settled within 60 s of its close. */
 const SETTLE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600];
 
-export function createSettleLagHistogram(registry: Registry): Histogram {
-  return new Histogram({
+export type SettleLag = { observe(seconds: number): void };
+
+/** Returns what measures the settlements of each shard, by its number. */
+export function createSettleLags(registry: Registry, shards: readonly Shard[]): SettleLag[] {
+  const histogram = new Histogram({
     name: "parley_settle_lag_seconds",
     help: "Time from a turn's close, or from the repair of its lost settlement, until the quota service settled it.",
+    labelNames: shardLabelNames(shards),
     buckets: SETTLE_BUCKETS,
     registers: [registry],
   });
+  return shards.map(({ number }) => {
+    const labels = shardLabels(shards, number);
+    histogram.zero(labels);
+    return { observe: (seconds) => histogram.observe(labels, seconds) };
+  });
+}
+
+/** Returns a function that counts the failed runs of a task. With 0 failures, it starts the series. */
+export function createTaskFailureCounter(
+  registry: Registry,
+  shards: readonly Shard[],
+): (task: string, shard: number, failures?: number) => void {
+  const counter = new Counter({
+    name: "parley_task_failures_total",
+    help: "Failed runs of the conversation service's periodic tasks, by task. A task continues with its next run.",
+    labelNames: ["task", ...shardLabelNames(shards)],
+    registers: [registry],
+  });
+  return (task, shard, failures = 1) => counter.inc({ task, ...shardLabels(shards, shard) }, failures);
+}
+
+/** Returns a function that counts a lease that a shard did not store in time. */
+export function createLeaseFailureCounter(registry: Registry, shards: readonly Shard[]): (shard: number) => void {
+  const counter = new Counter({
+    name: "parley_edge_lease_failures_total",
+    help: "Renewals of an edge's lease that the database did not store in time. If they last for as long as a lease, the edge's turns are closed as interrupted.",
+    labelNames: shardLabelNames(shards),
+    registers: [registry],
+  });
+  for (const { number } of shards) counter.inc(shardLabels(shards, number), 0);
+  return (shard) => counter.inc(shardLabels(shards, shard));
 }
 
 /**

@@ -29,6 +29,7 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter" | "capRe
   /** By the shard's number. */
   keyUses: readonly KeyUses[];
   rememberShard: (workspaceId: string, shard: number) => void;
+  onLeaseFailure: (shard: number) => void;
   ownerReadPool: OwnerReadPool;
   closedTurnCounter: CloseTurnDeps["counter"];
   notifySettler: CloseTurnDeps["notifySettler"];
@@ -36,7 +37,7 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter" | "capRe
 
 export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<typeof ConversationService> {
   const { database, calls, shards, botConfigs, patternThreads, semanticSearch, keyUses, ownerReadPool } = deps;
-  const { closedTurnCounter, notifySettler, rememberShard } = deps;
+  const { closedTurnCounter, notifySettler, rememberShard, onLeaseFailure } = deps;
   const { keyPrefix, leaseSeconds } = deps.config;
   const keyShards = new KeyShards(keyPrefix);
   const capReached = createCapReached(() => performance.now());
@@ -55,7 +56,7 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
       calls.refuseIfOverloaded();
       return handleResolveBot(calls.databaseFor(signal), request);
     },
-    renewEdge: (request) => handleRenewEdge(shards, leaseSeconds, request),
+    renewEdge: (request) => handleRenewEdge(shards, leaseSeconds, request, onLeaseFailure),
     openTurn: async (request, { signal }) => {
       calls.refuseIfOverloaded();
       ownerReadPool.pacer.recordTurn();

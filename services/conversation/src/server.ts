@@ -46,10 +46,12 @@ import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { SemanticSearch } from "./knowledge/semantic-search.service.ts";
 import {
   createClosedTurnCounter,
+  createLeaseFailureCounter,
   createPrunedRowCounter,
   createRetentionFailureCounter,
   createSemanticSearchCounter,
-  createSettleLagHistogram,
+  createSettleLags,
+  createTaskFailureCounter,
   registerEmbeddingGauge,
   registerOutboxGauges,
 } from "./metrics.ts";
@@ -99,9 +101,13 @@ export async function start(
   const questionSearch = new QuestionSearch(database, new SemanticSearch(searchDeps));
   const patternThreads = new PatternThreadPool({ registry, log, lifecycle });
   const closedTurnCounter = createClosedTurnCounter(registry);
+  const settleLags = createSettleLags(registry, shards);
   const settler = new Settlers({
-    shards: shards.map((shard) => ({ database: shard.database, quota: quotaOfShard(quota, shard.number) })),
-    lag: createSettleLagHistogram(registry),
+    shards: shards.map(({ number, database }) => ({
+      database,
+      quota: quotaOfShard(quota, number),
+      lag: requireShard(settleLags, number),
+    })),
     log,
   });
   const notifySettler = settler.push.bind(settler);
@@ -126,7 +132,7 @@ export async function start(
   lifecycle.onClose("sweeper", async () => void (await Promise.all(workers.map(({ sweeper }) => sweeper.stop()))));
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
   const deletedWorkspaces = new DeletedWorkspaces(shards);
-  const onRepaired = createRepairReporter(registry, log);
+  const reportRepairs = createRepairReporter(registry, shards, log);
   registerOutboxGauges(registry, shards, log);
   registerEmbeddingGauge(
     registry,
@@ -158,7 +164,7 @@ export async function start(
       usageAuditShards: workers.map((worker) => ({
         ...worker,
         notifySettler,
-        onRepaired,
+        onRepaired: reportRepairs(worker.number),
         callLogComparison: createCallLogComparison(worker.llm),
       })),
       config,
@@ -188,6 +194,7 @@ export async function start(
 
   const retentionFailures = createRetentionFailureCounter(registry);
   const prunedRows = createPrunedRowCounter(registry);
+  const countTaskFailure = createTaskFailureCounter(registry, shards);
   // Registered before the gRPC server, because the lifecycle closes in reverse order: it first drains the calls, then waits for the tasks.
   for (const { number, taskDatabase, ...worker } of workers) {
     const tasks = createPeriodicTasks(
@@ -197,7 +204,7 @@ export async function start(
         database: taskDatabase,
         notifySettler,
         reportCancelled,
-        onRepaired,
+        onRepaired: reportRepairs(number),
         deletedWorkspaces,
         retentionFailures,
         prunedRows,
@@ -205,8 +212,19 @@ export async function start(
       },
       config,
     );
-    for (const task of tasks)
-      runPeriodically(workers.length === 1 ? task : { ...task, name: `${task.name}, shard ${number}` }, log, lifecycle);
+    for (const { name, intervalMs, run } of tasks) {
+      countTaskFailure(name, number, 0);
+      const task = {
+        name: workers.length === 1 ? name : `${name}, shard ${number}`,
+        intervalMs,
+        run: (signal: AbortSignal) =>
+          run(signal).catch((error: unknown) => {
+            countTaskFailure(name, number);
+            throw error;
+          }),
+      };
+      runPeriodically(task, log, lifecycle);
+    }
   }
 
   const tokenGuard = createCallGuard(internalTokens, createRpcServerHistogram(registry), log);
@@ -232,6 +250,7 @@ export async function start(
       patternThreads,
       semanticSearch,
       keyUses: workers.map(({ keyUses }) => keyUses),
+      onLeaseFailure: createLeaseFailureCounter(registry, shards),
       rememberShard: (workspaceId, shard) => rememberShard(sharded, workspaceId, shard),
       ownerReadPool,
       closedTurnCounter,
@@ -323,11 +342,12 @@ function connectPeers(config: Config, internalTokens: Tokens, registry: Registry
   };
 }
 
-function createRepairReporter(registry: Registry, log: Logger): (repairs: readonly Repair[]) => void {
-  const counter = createRepairCounter(registry);
-  return (repairs) => {
+/** Returns a function that returns what reports the repairs of a shard. */
+function createRepairReporter(registry: Registry, shards: readonly Shard[], log: Logger) {
+  const count = createRepairCounter(registry, shards);
+  return (shard: number) => (repairs: readonly Repair[]) => {
     for (const { workspaceId, turnId, kind, action } of repairs) {
-      counter.inc({ kind });
+      count(kind, shard);
       log.warn({ workspace_id: workspaceId, turn_id: turnId, kind, action }, "usage difference repaired");
     }
   };

@@ -88,7 +88,7 @@ test("lists over all workspaces have the entries and the usage of each shard", a
 }, 60_000);
 
 test("RenewEdge stores the lease on each shard, and succeeds while one of them is away", async () => {
-  const { first, second, conversation } = await startShardedService();
+  const { first, second, conversation, metrics } = await startShardedService();
   const edge = edgeFields(randomUUID());
   const leases = async ({ admin }: TestShard) =>
     (await admin.query("SELECT FROM conversation.edges WHERE edge_id = $1", [edge.edgeId])).rowCount;
@@ -96,6 +96,8 @@ test("RenewEdge stores the lease on each shard, and succeeds while one of them i
   expect([await leases(first), await leases(second)]).toEqual([1, 1]);
   await second.stop();
   expect(await conversation.renewEdge(edge, { timeoutMs: 5_000 })).toMatchObject({ leaseSeconds: 30 });
+  expect(await metrics()).toMatch(/^parley_edge_lease_failures_total\{shard="0".*\} 0$/m);
+  expect(await metrics()).toMatch(/^parley_edge_lease_failures_total\{shard="1".*\} 1$/m);
   await first.stop();
   expect(await rpcFailure(conversation.renewEdge(edge, { timeoutMs: 5_000 }))).toMatchObject({
     code: "lease_not_stored",
@@ -153,4 +155,27 @@ test("the status of the embeddings is that of the workspace's shard", async () =
   };
   await expect.poll(() => stateOn(0), TIMEOUT).toBe("no_pgvector");
   await expect.poll(() => stateOn(1), TIMEOUT).toBe("on");
+}, 60_000);
+
+test("the metrics of work on a shard name it, and count the failures of its tasks", async () => {
+  const { second, metrics } = await startShardedService();
+  const series = [
+    "parley_settle_lag_seconds_count",
+    'parley_reconciliation_repairs_total{kind="reply_not_counted",',
+    'parley_task_failures_total{task="sweep",',
+    'parley_db_shard_waiting{pool="main",',
+    "parley_outbox_depth",
+  ];
+  const lines = (await metrics()).split("\n");
+  for (const shard of ["0", "1"])
+    for (const name of series)
+      expect(
+        lines.filter((line) => line.startsWith(name) && line.includes(`shard="${shard}"`)),
+        name,
+      ).toHaveLength(1);
+  await second.stop();
+  await expect
+    .poll(metrics, TIMEOUT)
+    .toMatch(/^parley_task_failures_total\{task="read deleted workspaces",shard="1".*\} [1-9]\d*$/m);
+  expect(await metrics()).toMatch(/^parley_task_failures_total\{task="read deleted workspaces",shard="0".*\} 0$/m);
 }, 60_000);

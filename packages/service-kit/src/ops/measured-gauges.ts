@@ -30,10 +30,20 @@ export function registerShardGauges<K extends string>(
   cacheMs = 0,
 ): void {
   const series = shards.map((shard) => ({
-    labels: shards.length > 1 ? { shard: String(shard.number) } : {},
+    labels: shardLabels(shards, shard.number),
     measure: () => measure(shard),
   }));
   registerGauges(registry, gauges, series, log, cacheMs);
+}
+
+/** Returns the names of the labels that shardLabels sets. */
+export function shardLabelNames(shards: readonly unknown[]): "shard"[] {
+  return shards.length > 1 ? ["shard"] : [];
+}
+
+/** Returns the label of a series of one shard. If there is only one shard, the series has no label. */
+export function shardLabels(shards: readonly unknown[], number: number): { shard?: string } {
+  return shards.length > 1 ? { shard: String(number) } : {};
 }
 
 function registerGauges<K extends string>(
@@ -53,7 +63,7 @@ function registerGauges<K extends string>(
     new Gauge({
       name,
       help,
-      labelNames: series.length > 1 ? ["shard"] : [],
+      labelNames: shardLabelNames(series),
       registers: [registry],
       async collect() {
         for (const { labels, value } of await Promise.all(

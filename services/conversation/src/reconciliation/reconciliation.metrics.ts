@@ -1,17 +1,31 @@
-import { Counter, type Logger, type Registry, registerShardGauges, type Shard, startAtZero } from "@parley/service-kit";
-import { REPAIR_KINDS } from "./reconcile.service.ts";
+import {
+  Counter,
+  type Logger,
+  type Registry,
+  registerShardGauges,
+  type Shard,
+  shardLabelNames,
+  shardLabels,
+} from "@parley/service-kit";
+import { REPAIR_KINDS, type RepairKind } from "./reconcile.service.ts";
 import { measureCallLog, measureReconciliation } from "./reconciliation.worker.ts";
 
-export function createRepairCounter(registry: Registry): Counter<"kind"> {
-  const counter = new Counter<"kind">({
+/** Returns a function that counts a repair of a shard's usage. */
+export function createRepairCounter(
+  registry: Registry,
+  shards: readonly Shard[],
+): (kind: RepairKind, shard: number) => void {
+  const counter = new Counter({
     name: "parley_reconciliation_repairs_total",
     help: "Repaired differences between turns and usage, by kind.",
-    labelNames: ["kind"],
+    labelNames: ["kind", ...shardLabelNames(shards)],
     registers: [registry],
   });
+  const count = (kind: RepairKind, shard: number, repairs = 1) =>
+    counter.inc({ kind, ...shardLabels(shards, shard) }, repairs);
   // Start each series at 0: rate() ignores the first value of a series.
-  startAtZero(counter, { kind: REPAIR_KINDS });
-  return counter;
+  for (const { number } of shards) for (const kind of REPAIR_KINDS) count(kind, number, 0);
+  return count;
 }
 
 /** Every replica, not only the one that reconciles, reports the same values. */

@@ -13,7 +13,7 @@ import {
   withJitter,
 } from "@parley/service-kit";
 import { QueueReadStart, ReaderLease } from "../leases/index.ts";
-import type { createSettleLagHistogram } from "../metrics.ts";
+import type { SettleLag } from "../metrics.ts";
 import type { Settlement } from "../turns/index.ts";
 import { deleteSettled, positionBefore, readOutbox, readOutboxMark } from "./outbox.store.ts";
 
@@ -41,7 +41,7 @@ export type SettlerOptions = {
   /** The database of one shard. */
   database: Database;
   quota: Quota;
-  lag: ReturnType<typeof createSettleLagHistogram>;
+  lag: SettleLag;
   log: Logger;
   /** Whether the shard is the only one. */
   isOnlyShard: boolean;

@@ -1,9 +1,9 @@
 import type { QueuedSettlement } from "../turns/index.ts";
 import { Settler, type SettlerOptions } from "./settler.worker.ts";
 
-export type SettlersOptions = Omit<SettlerOptions, "isOnlyShard" | "database" | "quota"> & {
-  /** The database of each shard, and the client of the quota service for the shard's workspaces; by the shard's number. */
-  shards: readonly Pick<SettlerOptions, "database" | "quota">[];
+export type SettlersOptions = Omit<SettlerOptions, "isOnlyShard" | "database" | "quota" | "lag"> & {
+  /** The database of each shard, the client of the quota service for the shard's workspaces, and their lag; by the shard's number. */
+  shards: readonly Pick<SettlerOptions, "database" | "quota" | "lag">[];
 };
 
 /** The settlers of all shards. A shard or its quota calls that fail do not delay the settlements of the other shards. */

@@ -10,7 +10,7 @@ import {
 } from "@parley/service-kit";
 import { afterEach, beforeEach } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
-import { createSettleLagHistogram, registerOutboxGauges } from "../metrics.ts";
+import { createSettleLags, registerOutboxGauges } from "../metrics.ts";
 import { measureOutbox } from "../settlement/outbox.store.ts";
 import { Settler } from "../settlement/settler.worker.ts";
 import { closeTurn } from "../turns/close-turn.store.ts";
@@ -49,8 +49,9 @@ export function useTestSettlement() {
   }: SettlerOptions = {}) {
     const { target } = system.quota;
     const quota = connectPeer(QuotaService, { target, internalTokens: fixedTokens("t") }, lifecycle);
-    registerOutboxGauges(registry, singleShard(database).shards, log);
-    const lag = createSettleLagHistogram(registry);
+    const { shards } = singleShard(database);
+    registerOutboxGauges(registry, shards, log);
+    const [lag = { observe: () => undefined }] = createSettleLags(registry, shards);
     const settler = new Settler({ database, quota, lag, log, isOnlyShard: true, waitForMoreTurns });
     lifecycle.onClose("settler", () => settler.stop());
     return settler;

@@ -2,9 +2,12 @@ import { Ajv2020, type ErrorObject, type Options } from "ajv/dist/2020.js";
 import { RE2JS } from "re2js";
 import type { SchemaSource } from "./expand-references.ts";
 import { isObject, type SchemaError, uncheckable } from "./keywords.ts";
+import { estimatePatternSize } from "./pattern-size.ts";
 
 /** Limit for the total size of a schema's compiled patterns, in instructions. The llm-proxy compiles them again for each reply that uses them. */
 const MAX_PATTERNS_SIZE = 2_000;
+/** Limit for the estimate of the total size, which must not refuse patterns of MAX_PATTERNS_SIZE. */
+const MAX_ESTIMATED_SIZE = 5 * MAX_PATTERNS_SIZE;
 const MAX_PROBLEM_CHARACTERS = 1_000;
 
 /** Returns an error message that names the wrong fields, for the model that sent the arguments; undefined if they are valid. */
@@ -103,11 +106,14 @@ function toMatcher(pattern: string, test: Matcher["test"]): Matcher {
  */
 function createRegExp(source: SchemaSource) {
   let size = 0;
+  let estimatedSize = 0;
+  const tooLarge = () => new Error(`its patterns are too large: their total size is above ${MAX_PATTERNS_SIZE}`);
   const compile = (pattern: string): RE2JS => {
+    estimatedSize += estimatePatternSize(pattern);
+    if (estimatedSize > MAX_ESTIMATED_SIZE) throw tooLarge();
     const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
     size += compiled.programSize();
-    if (size > MAX_PATTERNS_SIZE)
-      throw new Error(`its patterns are too large: their total size is above ${MAX_PATTERNS_SIZE}`);
+    if (size > MAX_PATTERNS_SIZE) throw tooLarge();
     return compiled;
   };
   const regExp = (pattern: string): Matcher => {

@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
 import { isDefinitions, isObject, kindOfChild, type PartKind, uncheckable } from "./keywords.ts";
+import { estimatePatternSize } from "./pattern-size.ts";
 
 /** Limit for the number of objects and arrays after references are expanded. Bounds the time to compile a schema. */
 const MAX_EXPANDED_NODES = 2_000;
@@ -17,6 +18,8 @@ const REFUSED_KEYWORDS = new Set([
   "$recursiveRef",
 ]);
 const MAX_NAME_PATTERN_CHARACTERS = 200;
+/** Limit for the total size of a schema's patterns of names, by estimatePatternSize. */
+const MAX_NAME_PATTERNS_SIZE = 4_000;
 /** Keywords that do not change which values a schema accepts. */
 const ANNOTATIONS = new Set([
   "$comment",
@@ -52,6 +55,7 @@ export function expandReferences(root: Record<string, unknown>, source: SchemaSo
 /** @param maxReentries how often a part may contain itself */
 function expand(root: Record<string, unknown>, source: SchemaSource, maxReentries: number): Record<string, unknown> {
   let nodes = 0;
+  const isSupported = createPatternCheck();
 
   /** @param ancestors the parts of `root` that contain this part, after expansion */
   const visit = (part: unknown, kind: PartKind, ancestors: readonly object[]): unknown => {
@@ -60,7 +64,9 @@ function expand(root: Record<string, unknown>, source: SchemaSource, maxReentrie
     const inner = [...ancestors, part];
     if (Array.isArray(part)) return part.map((each) => visit(each, kind === "data" ? "data" : "schema", inner));
     const isSchema = kind === "schema";
-    const entries = Object.entries(isSchema ? prepareKeywords(part as Record<string, unknown>, source) : part)
+    const entries = Object.entries(
+      isSchema ? prepareKeywords(part as Record<string, unknown>, source, isSupported) : part,
+    )
       // Visits an author's definitions only to check them.
       .filter(([key]) => source === "author" || !isDefinitions(kind, key))
       .map(([key, value]): [string, unknown] => [key, visit(value, kindOfChild(kind, key), inner)])
@@ -88,30 +94,51 @@ function combine(siblings: Record<string, unknown>, target: unknown): unknown {
   return { ...siblings, allOf: [...(Array.isArray(allOf) ? allOf : []), target] };
 }
 
-function prepareKeywords(schema: Record<string, unknown>, source: SchemaSource): Record<string, unknown> {
+function prepareKeywords(
+  schema: Record<string, unknown>,
+  source: SchemaSource,
+  isSupported: (pattern: string) => boolean,
+): Record<string, unknown> {
   const refused = Object.keys(schema).filter((key) => REFUSED_KEYWORDS.has(key) && typeof schema[key] !== "object");
   if (source === "author") {
     if (refused[0] !== undefined) throw uncheckable(`it must not contain ${refused[0]}`);
     return schema;
   }
   const kept = Object.entries(schema).filter(([key, value]) => !refused.includes(key) && !isAbsent(key, value));
-  return withoutUnsupportedPatterns(modernise(Object.fromEntries(kept)));
+  return withoutUnsupportedPatterns(modernise(Object.fromEntries(kept)), isSupported);
 }
 
 /** Without the patterns of its fields' names, it is unknown which other fields the schema forbids. */
-function withoutUnsupportedPatterns(schema: Record<string, unknown>): Record<string, unknown> {
+function withoutUnsupportedPatterns(
+  schema: Record<string, unknown>,
+  isSupported: (pattern: string) => boolean,
+): Record<string, unknown> {
   const { patternProperties, additionalProperties: _, unevaluatedProperties: __, ...rest } = schema;
-  return Object.keys(patternProperties ?? {}).every(isSupportedPattern) ? schema : rest;
+  return Object.keys(patternProperties ?? {}).every(isSupported) ? schema : rest;
 }
 
-function isSupportedPattern(pattern: string): boolean {
-  if (pattern.length > MAX_NAME_PATTERN_CHARACTERS) return false;
-  try {
-    RE2JS.compile(RE2JS.translateRegExp(pattern));
-    return true;
-  } catch {
-    return false;
-  }
+/**
+ * Returns a check whether RE2 supports a pattern of fields' names. It refuses large patterns, and compiles each pattern once, because a definition
+ * with patterns may be used hundreds of times.
+ */
+function createPatternCheck(): (pattern: string) => boolean {
+  const known = new Map<string, boolean>();
+  let size = 0;
+  const check = (pattern: string) => {
+    size += estimatePatternSize(pattern);
+    if (pattern.length > MAX_NAME_PATTERN_CHARACTERS || size > MAX_NAME_PATTERNS_SIZE) return false;
+    try {
+      RE2JS.compile(RE2JS.translateRegExp(pattern));
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return (pattern) => {
+    const result = known.get(pattern) ?? check(pattern);
+    known.set(pattern, result);
+    return result;
+  };
 }
 
 /** Whether a server sent null for a keyword that it does not use, as servers written in Go do for `required`. */

@@ -401,3 +401,35 @@ describe("the parameters of an MCP server's tool", () => {
     expect((user + system) / 1_000).toBeLessThan(1_000);
   });
 });
+
+describe("patterns that would take seconds to compile", () => {
+  const LONG: [string, string][] = [
+    ["repetitions", "\\pL{1000}".repeat(380)],
+    ["case-insensitive classes", `(?i)${"[\\x{42}-\\x{1e942}]".repeat(150)}`],
+  ];
+
+  test.each(LONG)("of %s are refused in an author's schema", (_, pattern) => {
+    const { compile } = parseParameters(JSON.stringify({ type: "object", properties: { id: { pattern } } }));
+    expect(cpuMsOf(() => expect(compile).toThrow("its patterns are too large"))).toBeLessThan(300);
+  });
+
+  test.each(LONG)("of %s accept any text in an MCP server's schema, and the types are checked", (_, pattern) => {
+    const texts = Array.from({ length: 4 }, (__, index) => [`t${index}`, { type: "string", pattern: index + pattern }]);
+    let problems: unknown[] = [];
+    const cpuMs = cpuMsOf(() => {
+      const findProblem = readServerParameters({ type: "object", properties: Object.fromEntries(texts) }).compile();
+      problems = [findProblem({ t0: "x" }), findProblem({ t0: 1 })];
+    });
+    expect(problems).toEqual([undefined, "arguments/t0 must be string"]);
+    expect(cpuMs).toBeLessThan(300);
+  });
+
+  test("of names are not compiled for each reference to their definition", () => {
+    const names = Array.from({ length: 30 }, (_, index) => [`^(?i)[\\x{42}-\\x{1e942}]{9}${index}$`, true]);
+    const $defs = { named: { patternProperties: Object.fromEntries(names) } };
+    const properties = Object.fromEntries(
+      Array.from({ length: 99 }, (_, index) => [`p${index}`, { $ref: "#/$defs/named" }]),
+    );
+    expect(cpuMsOf(() => void readServerParameters({ type: "object", $defs, properties }))).toBeLessThan(500);
+  });
+});

@@ -305,6 +305,22 @@ describe("a failed call is a result for the model, not an error for the visitor,
     ["arguments above the limit", "order", `{"id":"${"7".repeat(16_384)}"}`, undefined, "invalid_arguments", "16384"],
     ["arguments of 33 levels", "order", nested(32), undefined, "invalid_arguments", "more than 32 levels"],
     ["arguments of 8,000 levels", "order", nested(7_999), undefined, "invalid_arguments", "more than 32 levels"],
+    [
+      "a number that JSON cannot hold",
+      "order",
+      '{"id":1e400}',
+      undefined,
+      "invalid_arguments",
+      "too many digits: 1e400",
+    ],
+    [
+      "an id whose last digits would be lost",
+      "order",
+      '{"id":"7","lang":[-12345678901234567891]}',
+      undefined,
+      "invalid_arguments",
+      "too many digits: -12345678901234567891",
+    ],
     ["an unknown tool", "refund", good, undefined, "unknown_tool", "no tool of this name"],
   ])("%s", async (_, name, args, respond, status, message) => {
     scriptCalls({ name, arguments: args });

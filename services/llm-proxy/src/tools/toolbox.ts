@@ -1,6 +1,6 @@
 import { openSpan } from "@parley/service-kit";
 import type { ToolLimits } from "../settings/index.ts";
-import { replaceUnstorable } from "../text.ts";
+import { cutText, replaceUnstorable } from "../text.ts";
 import { runWithTimeout, toToolFailure } from "./failures.ts";
 import { type CallableTool, ToolFailure, type ToolFunction, type ToolRequest, type ToolUse } from "./tool-call.ts";
 
@@ -25,6 +25,7 @@ const MAX_ARGUMENTS_CHARACTERS = 16 * 1024;
  * JSON.parse accepts them.
  */
 const MAX_ARGUMENTS_DEPTH = 32;
+const MAX_NUMBER_CHARACTERS = 40;
 
 /** The tools of one generation, with its limits. */
 export class Toolbox {
@@ -100,12 +101,31 @@ function parseArguments(text: string): Record<string, unknown> | ToolFailure {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return refuse("are not a JSON object");
-    return isDeeperThan(value, MAX_ARGUMENTS_DEPTH)
-      ? refuse(`have more than ${MAX_ARGUMENTS_DEPTH} levels of objects and arrays`)
-      : { ...value };
+    if (isDeeperThan(value, MAX_ARGUMENTS_DEPTH))
+      return refuse(`have more than ${MAX_ARGUMENTS_DEPTH} levels of objects and arrays`);
+    const inexact = findInexactNumber(text);
+    return inexact === undefined ? { ...value } : refuse(`contain a number with too many digits: ${inexact}`);
   } catch {
     return refuse("are not a JSON object");
   }
+}
+
+/**
+ * Returns the first number in a JSON text that would change when it is parsed: too large a number becomes infinite and is sent as null, and the
+ * last digits of a long id become zeros, so that the tool would get the id of something else.
+ */
+function findInexactNumber(json: string): string | undefined {
+  let found: string | undefined;
+  JSON.parse(json, (_, value: unknown, { source = "" }: { source?: string } = {}) => {
+    if (typeof value === "number" && !isExact(value, source)) found ??= cutText(source, MAX_NUMBER_CHARACTERS);
+    return value;
+  });
+  return found;
+}
+
+function isExact(value: number, source: string): boolean {
+  if (Number.isSafeInteger(value)) return true;
+  return Number.isFinite(value) && (!/^-?\d+$/.test(source) || BigInt(source) === BigInt(value));
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

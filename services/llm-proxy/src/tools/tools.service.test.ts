@@ -57,6 +57,25 @@ test("omits functions after the 64th and functions with a repeated name, and log
   expect(warn.mock.calls.slice(1)).toEqual([[{ ...omitted, workspace_id: "other" }, "tool functions omitted"]]);
 });
 
+test("omits the functions that would make the prompt too large, and offers smaller ones after them", async () => {
+  const { factory, warn } = createFactory();
+  const describe = (characters: number) =>
+    JSON.stringify({ type: "object", properties: { x: { type: "string", description: "x".repeat(characters) } } });
+  const tools = [...Array.from({ length: 9 }, () => 16_000), 10].map((characters, index) => {
+    const value = {
+      description: "Finds.",
+      method: "GET",
+      url: "https://tools.example",
+      parameters: describe(characters),
+    };
+    return create(ToolSchema, { name: `t${index}`, kind: { case: "http", value } });
+  });
+  const toolbox = await factory.openToolbox(tools, TURN, new AbortController().signal);
+  expect(toolbox.functions.map(({ name }) => name)).toEqual(["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t9"]);
+  const functions = [{ name: "t8", reason: "the bot's functions together have more than 131072 characters" }];
+  expect(warn.mock.calls[0]).toEqual([{ workspace_id: "ws", functions, omitted: 1 }, "tool functions omitted"]);
+});
+
 test("omits each function of an MCP server that cannot be offered, and describes it with the reason", async () => {
   const call = () => ({ content: [] });
   const server = await startMcpServer([

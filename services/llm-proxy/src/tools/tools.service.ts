@@ -12,7 +12,7 @@ import { type McpDeps, McpSession } from "./mcp-session.client.ts";
 import { type McpTool, type OmittedFunction, omit } from "./mcp-tool-list.ts";
 import { McpToolListCache } from "./mcp-tool-list-cache.client.ts";
 import { findCredentials } from "./secrets.ts";
-import type { CallableTool, ToolFailure, ToolStatus, ToolUse } from "./tool-call.ts";
+import type { CallableTool, ToolFailure, ToolFunction, ToolStatus, ToolUse } from "./tool-call.ts";
 import { createArgumentCheck, toToolFunction } from "./tool-function.ts";
 import { Toolbox, type ToolKind } from "./toolbox.ts";
 
@@ -44,6 +44,8 @@ export type ToolDescription = Pick<OpenedTool, "name" | "omitted"> & { functions
 /** EGRESS_ALLOW is for the operator's tools: an owner must not reach the operator's networks. */
 const PUBLIC_ONLY = new EgressPolicy();
 const MAX_FUNCTIONS = 64;
+/** Limit for the names, descriptions and schemas of all functions. They are part of every prompt, and a prompt above the model's window fails. */
+const MAX_FUNCTIONS_CHARACTERS = 128 * 1024;
 /** The same omission of functions is logged at most once in this time. */
 const OMISSION_LOG_INTERVAL_MS = 3_600_000;
 const MAX_REPORTED_OMISSIONS = 1_000;
@@ -106,22 +108,29 @@ export class ToolboxFactory {
     }));
   }
 
-  /** Opens the tools, with at most MAX_FUNCTIONS functions in all. */
+  /** Opens the tools, with at most MAX_FUNCTIONS functions of MAX_FUNCTIONS_CHARACTERS in all. */
   async #openAll(tools: readonly Tool[], turn: ToolTurn, signal: AbortSignal): Promise<OpenedTool[]> {
     const opened = await Promise.all(tools.map((tool) => this.#open(tool, turn, signal)));
     const names = new Set<string>();
+    let characters = 0;
+    /** Returns why a function is left out; undefined if it is offered. */
+    const admit = (offered: ToolFunction): string | undefined => {
+      if (names.has(offered.name)) return "another function has this name";
+      if (names.size === MAX_FUNCTIONS) return `a bot offers at most ${MAX_FUNCTIONS} functions`;
+      const size = JSON.stringify(offered).length;
+      if (characters + size > MAX_FUNCTIONS_CHARACTERS)
+        return `the bot's functions together have more than ${MAX_FUNCTIONS_CHARACTERS} characters`;
+      names.add(offered.name);
+      characters += size;
+      return undefined;
+    };
     return opened.map((tool) => {
       const functions: CallableTool[] = [];
       const omitted = [...tool.omitted];
       for (const each of tool.functions) {
-        const { name } = each.function;
-        if (names.has(name)) omitted.push(omit(name, "another function has this name"));
-        else if (names.size === MAX_FUNCTIONS)
-          omitted.push(omit(name, `a bot offers at most ${MAX_FUNCTIONS} functions`));
-        else {
-          names.add(name);
-          functions.push(each);
-        }
+        const reason = admit(each.function);
+        if (reason === undefined) functions.push(each);
+        else omitted.push(omit(each.function.name, reason));
       }
       return { ...tool, functions, omitted };
     });

@@ -1,7 +1,10 @@
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type Dispatcher, fetch } from "undici";
 import { createToolFailure } from "./failures.ts";
-import type { ToolFailure } from "./tool-call.ts";
+import { ToolFailure } from "./tool-call.ts";
+
+/** The class Response refuses a larger status. */
+const MAX_STATUS = 599;
 
 export type BoundedFetchOptions = {
   dispatcher: Dispatcher;
@@ -27,10 +30,15 @@ export function createBoundedFetch({ dispatcher, maxBytes, onTooLarge }: Bounded
       ...(typeof body === "string" && { body }),
       ...(signal && { signal }),
     });
-    const { status, statusText } = response;
+    const { status } = response;
+    if (status > MAX_STATUS) {
+      // Otherwise the connection would stay open.
+      await response.body?.cancel();
+      throw new ToolFailure("failed", `the tool's server responded with HTTP ${status}`, `http_${status}`);
+    }
     const limited =
       response.body === null ? null : ReadableStream.from(limitSize(response.body, { maxBytes, onTooLarge }));
-    return new Response(limited, { status, statusText, headers: Object.fromEntries(response.headers) });
+    return new Response(limited, { status, headers: Object.fromEntries(response.headers) });
   };
 }
 

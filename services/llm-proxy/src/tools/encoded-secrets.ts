@@ -17,7 +17,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 /**
  * Returns whether a text contains one of the secrets in an encoded form: percent-encoded, also in part or repeatedly; with HTML entities; with
  * escapes of JSON or JavaScript; quoted-printable; as base64 or base64url at any alignment, so also within `user:secret`; as hexadecimal
- * digits. Also finds nested forms. Does not look for the secrets as they are.
+ * digits; in UTF-16 that was read as UTF-8. Also finds nested forms. Does not look for the secrets as they are.
  */
 export function containsEncodedSecret(text: string, secrets: readonly string[]): boolean {
   // A secret such as `a%20b` is decoded together with the text in which only another of its characters is encoded.
@@ -44,7 +44,14 @@ function decode(text: string, minBytes: number): Decoded {
 }
 
 function decodeTexts(text: string): string[] {
-  return [decodePercent(text), decodePercent(text.replaceAll("+", " ")), decodeEntities(text), decodeEscapes(text)];
+  return [
+    decodePercent(text),
+    decodePercent(text.replaceAll("+", " ")),
+    decodeEntities(text),
+    decodeEscapes(text),
+    // A text in UTF-16 that was read as UTF-8.
+    text.replaceAll("\0", ""),
+  ];
 }
 
 /** Also decodes quoted-printable, whose lines may end in `=`. */

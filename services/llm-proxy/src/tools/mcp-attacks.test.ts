@@ -1,7 +1,11 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { startToolServer, type ToolServerResponse } from "@parley/test-support";
 import { Agent } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { runWithTimeout } from "./failures.ts";
+import { runWithTimeout, toToolFailure } from "./failures.ts";
 import { McpSession } from "./mcp-session.client.ts";
 import { McpToolListCache } from "./mcp-tool-list-cache.client.ts";
 
@@ -147,6 +151,34 @@ test("a response above the limit fails", async () => {
   );
   await expect(session.call("x", {}, new AbortController().signal)).rejects.toMatchObject({ status: "too_large" });
   await session.close();
+});
+
+test("a response with the status 999 that does not end fails, and its connection is closed", async () => {
+  let connections = 0;
+  const server = createServer(async (request, response) => {
+    const { id, method } = JSON.parse(await text(request)) as Message;
+    if (method === "tools/list") return void response.writeHead(999).write("x");
+    const value = { protocolVersion: "2025-06-18", capabilities: {}, serverInfo: { name: "x", version: "1" } };
+    if (id === undefined) return void response.writeHead(202).end();
+    response.setHeader("content-type", "application/json").end(JSON.stringify({ jsonrpc: "2.0", id, result: value }));
+  });
+  server.on("connection", (socket) => {
+    connections++;
+    socket.on("close", () => connections--);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const dispatcher = new Agent({ keepAliveTimeout: 10, keepAliveMaxTimeout: 10 });
+  onTestFinished(async () => {
+    await dispatcher.destroy();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const target = { url, credentials: { headers: {}, redact: (each: string) => each } as never };
+  const session = new McpSession(target, { dispatcher, limits: () => ({ timeoutMs: 4_000 }) as never });
+  const failure = await session.list(new AbortController().signal).catch(toToolFailure);
+  expect(failure).toMatchObject({ status: "failed", detail: "http_999" });
+  await session.close();
+  await expect.poll(() => connections).toBe(0);
 });
 
 describe("a session is ended at the server", () => {

@@ -90,6 +90,12 @@ test.each([
   expect(() => redactFor(secret)(encode(secret))).toThrow(WITHHELD);
 });
 
+test.each(["utf16le", "utf16be"])("a secret in a result that is %s but was read as UTF-8 is withheld", (encoding) => {
+  const bytes = Buffer.from('{"echo":"a1b2c3d4"}', "utf16le");
+  const text = (encoding === "utf16be" ? bytes.swap16() : bytes).toString();
+  expect(() => redactFor("a1b2c3d4")(text)).toThrow(WITHHELD);
+});
+
 test("the credentials and the password of the scheme Basic are redacted in decoded form too", () => {
   const redact = redactFor(base64("shop:pa55word"), "Basic");
   expect(redact(`user shop:pa55word, password pa55word, header Basic ${base64("shop:pa55word")}`)).toBe(

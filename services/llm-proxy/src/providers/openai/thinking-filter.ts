@@ -1,16 +1,23 @@
-/** The elements in which models without a reasoning parser write their thoughts, before their reply. */
-const ELEMENTS = ["think", "thinking", "thought", "reasoning"];
-const OPENING_TAG = new RegExp(`^\\s*<(${ELEMENTS.join("|")})>`, "i");
-const LONGEST_TAG_CHARACTERS = 16;
+/** The marks around the thoughts of models whose server does not separate them from the reply, in lower case. */
+const MARKS: readonly (readonly [opening: string, closing: string])[] = [
+  ...["think", "thinking", "thought", "reasoning", "seed:think"].map((name) => [`<${name}>`, `</${name}>`] as const),
+  ["[think]", "[/think]"],
+  ["◁think▷", "◁/think▷"],
+  ["<|begin_of_thought|>", "<|end_of_thought|>"],
+];
+const quote = (mark: string) => mark.replaceAll(/[[\]|]/g, "\\$&");
+const OPENING_MARK = new RegExp(`^\\s*(?:${MARKS.map(([opening]) => quote(opening)).join("|")})`, "i");
+const CLOSING_MARKS = new Map(MARKS.map(([opening, closing]) => [opening, new RegExp(quote(closing), "i")]));
+const LONGEST_MARK_CHARACTERS = Math.max(...MARKS.flat().map(({ length }) => length));
 /** More white space than this before the first word is passed on. Bounds the memory. */
 const MAX_HELD_CHARACTERS = 1_024;
 
-/** Removes the thoughts before the reply from streamed text. The same elements later in the text are text. */
+/** Removes the thoughts before the reply from streamed text. The same marks later in the text are text. */
 export class ThinkingFilter {
-  /** The text that may belong to a tag. */
+  /** The text that may belong to a mark. */
   #held = "";
   /** Set while the text is thoughts. */
-  #closingTag: RegExp | undefined;
+  #closingMark: RegExp | undefined;
   #hasThoughts: boolean = false;
   #hasText: boolean = false;
 
@@ -18,26 +25,27 @@ export class ThinkingFilter {
     if (this.#hasText) return piece;
     this.#held += piece;
     this.#skipThoughts();
-    const mayBeThoughts = this.#closingTag !== undefined || isOpeningTagStart(this.#held);
+    const mayBeThoughts = this.#closingMark !== undefined || isOpeningMarkStart(this.#held);
     return mayBeThoughts && this.#held.length <= MAX_HELD_CHARACTERS ? "" : this.#takeText();
   }
 
   /** Returns the text that was held back, unless it is thoughts or white space. */
   end(): string {
-    return this.#closingTag !== undefined || this.#held.trim() === "" ? "" : this.#takeText();
+    return this.#closingMark !== undefined || this.#held.trim() === "" ? "" : this.#takeText();
   }
 
-  /** Skips all tags and the text between them. There may be several elements. */
+  /** Skips all marks and the text between them. There may be several pairs. */
   #skipThoughts(): void {
     for (;;) {
-      const tag = (this.#closingTag ?? OPENING_TAG).exec(this.#held);
-      if (tag === null) break;
-      const [text, element = ""] = tag;
-      this.#held = this.#held.slice(tag.index + text.length);
-      this.#closingTag = this.#closingTag === undefined ? new RegExp(`</${element}>`, "i") : undefined;
+      const mark = (this.#closingMark ?? OPENING_MARK).exec(this.#held);
+      if (mark === null) break;
+      const [text] = mark;
+      this.#held = this.#held.slice(mark.index + text.length);
+      this.#closingMark =
+        this.#closingMark === undefined ? CLOSING_MARKS.get(text.trimStart().toLowerCase()) : undefined;
       this.#hasThoughts = true;
     }
-    if (this.#closingTag !== undefined) this.#held = this.#held.slice(-LONGEST_TAG_CHARACTERS);
+    if (this.#closingMark !== undefined) this.#held = this.#held.slice(-LONGEST_MARK_CHARACTERS);
   }
 
   #takeText(): string {
@@ -48,8 +56,8 @@ export class ThinkingFilter {
   }
 }
 
-/** Whether a text is white space, or begins like an opening tag. */
-function isOpeningTagStart(text: string): boolean {
+/** Whether a text is white space, or begins like an opening mark. */
+function isOpeningMarkStart(text: string): boolean {
   const start = text.trimStart().toLowerCase();
-  return ELEMENTS.some((element) => `<${element}>`.startsWith(start));
+  return MARKS.some(([opening]) => opening.startsWith(start));
 }

@@ -543,6 +543,7 @@ const decisions: Section[] = [
       5: "The doctor has the errors and the CORS headers of chat.",
       6: "It has a rate-limit bucket of its own: 20 requests a minute per address.",
       7: "An address has at most 6 open doctor streams, and an edge at most 30: 503 `overloaded`.",
+      8: "With a `visitor_token`, `meta` reports `accepted`, or the reason for which chat refuses the token; without one, it reports neither.",
     },
   },
   {

@@ -1,13 +1,14 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { describeWith, freePort } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type CliResult, runCliInChildProcess } from "../system/cli.ts";
+import { type CliResult, runCliInChildProcess, runCliInProcess } from "../system/cli.ts";
 import { root } from "../system/processes.ts";
 import { joinSharedSystem, type SharedSystem } from "../system/shared-system.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
+import { signVisitorToken } from "../system/visitors.ts";
 import { type Certificates, createCertificates } from "./certificates.ts";
 import { type Proxies, type ServerName, startProxies } from "./proxies.ts";
 import { argumentsOf, findingOf, type Report, runDoctor } from "./report.ts";
@@ -169,6 +170,39 @@ describeWith("nginx", "parley doctor", () => {
       });
       expect(findingOf(key, "access")?.message).toMatch(/revoked or unknown/);
       expect([origin.code, key.code]).toEqual([1, 1]);
+    });
+
+    test("checks a visitor token without printing it, and does not send it without a valid certificate", async () => {
+      const verified = await createTenant(system.admin);
+      const { secret } = await system.admin.identityKeys.createIdentityKey({ workspaceId: verified.workspaceId });
+      const [token, forged] = await Promise.all([
+        signVisitorToken(secret, "private-name"),
+        signVisitorToken(`${secret}x`, "private-name"),
+      ]);
+      const file = join(directory, "token");
+      await writeFile(file, `${token}\n`);
+      const runWith = (server: ServerName, text: string, ...more: string[]) =>
+        runCliInProcess(argumentsOf(verified, proxies.url(server), "--quick", "--json", ...more), {
+          PARLEY_VISITOR_TOKEN: text,
+        });
+      const [accepted, refused, unsent] = await Promise.all([
+        runWith("healthyTls", forged, "--visitor-token-file", file),
+        runWith("healthyTls", forged),
+        runWith("selfSigned", token),
+      ]);
+      const findings = [accepted, refused, unsent].map(({ stdout, stderr }) => {
+        expect(stdout + stderr).not.toMatch(new RegExp(`private-name|${token}|${forged}|${secret}`));
+        return findingOf(JSON.parse(stdout) as Report, "visitor_token");
+      });
+      expect(findings).toMatchObject([
+        { result: "pass", message: expect.stringMatching(/^accepted; it expires in (59|60) min$/) },
+        {
+          result: "fail",
+          message: "refused: no identity key of the workspace verifies its signature",
+          mends: [{ proxy: null, mend: expect.stringContaining("parley_visitor_") }],
+        },
+        { result: "warn", message: "not checked: the token is not sent to a server without a valid certificate" },
+      ]);
     });
 
     test("reports a closed port, a name without an address and a port without TLS", async () => {

@@ -57,6 +57,8 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
       audience: environment.optionalText("PARLEY_LOGIN_AUDIENCE"),
       resource: environment.optionalText("PARLEY_LOGIN_RESOURCE"),
     },
+    /** A visitor token that `parley doctor` checks. */
+    visitorToken: environment.optionalText("PARLEY_VISITOR_TOKEN"),
     databaseUrl: environment.optionalUrl("DATABASE_URL", ["postgres", "postgresql"]),
     /** Passwords of the services' database roles. `parley migrate` sets them. */
     rolePasswords: {

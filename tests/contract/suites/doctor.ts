@@ -4,7 +4,7 @@ import { readSse, type SseEvent } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { newClientAddress } from "../../system/visitors.ts";
+import { newClientAddress, signVisitorToken } from "../../system/visitors.ts";
 import type { Api, ApiRequest } from "../support/api.ts";
 import {
   type ContractSystem,
@@ -14,7 +14,13 @@ import {
   waitForUsedMessages,
 } from "../support/contract-system.ts";
 
-type Meta = { client: Record<string, unknown>; http_version: string; forwarded_headers: string[]; server_time: string };
+type Meta = {
+  client: Record<string, unknown>;
+  http_version: string;
+  forwarded_headers: string[];
+  server_time: string;
+  visitor_token?: string;
+};
 
 /** Tests POST /api/doctor/, which streams events at a fixed pace without a model. `parley doctor` calls it to test proxies. */
 export function doctorSuite(shared: () => ContractSystem): void {
@@ -94,12 +100,31 @@ export function doctorSuite(shared: () => ContractSystem): void {
     expect(ipv6.client).toMatchObject({ address: "2001:db8:0:7::9", counted_as: "2001:db8:0:7::/64" });
   });
 
+  test("the doctor reports whether chat accepts a visitor token, and the reason if not [D41/8]", async () => {
+    const verified = await createTenant(system.admin);
+    const { secret } = await system.admin.identityKeys.createIdentityKey({ workspaceId: verified.workspaceId });
+    const check = async (fields: object) =>
+      metaOf(doctorRequest({ public_key: verified.publicKey, ...fields }, { headers: { origin: verified.origin } }));
+    expect(await check({})).not.toHaveProperty("visitor_token");
+    const tokens = {
+      accepted: await signVisitorToken(secret, "v"),
+      expired: await signVisitorToken(secret, "v", { expiresIn: "-1h" }),
+      signature: await signVisitorToken(`${secret}x`, "v"),
+      claims: await signVisitorToken(secret, ""),
+      malformed: "a.b.c",
+    };
+    for (const [result, token] of Object.entries(tokens))
+      expect(await check({ visitor_token: token })).toMatchObject({ visitor_token: result });
+    expect(await metaOf(doctorRequest({ visitor_token: tokens.accepted }))).toMatchObject({ visitor_token: "kid" });
+  });
+
   test("the doctor sends the same errors as chat and has its own rate-limit bucket of 20 a minute [D41/5] [D41/6]", async () => {
     const refusals: [ApiRequest, string][] = [
       [doctorRequest({}, { body: "{" }), formatError(400, "invalid_json")],
       [doctorRequest({ public_key: " " }), formatError(400, "invalid_message")],
       [doctorRequest({ silence_ms: 30_001 }), formatError(400, "invalid_message")],
       [doctorRequest({ silence_ms: "1" }), formatError(400, "invalid_message")],
+      [doctorRequest({ visitor_token: 1 }), formatError(400, "invalid_message")],
       [doctorRequest({}, { body: "x".repeat(1_100_000) }), formatError(413, "payload_too_large")],
       [doctorRequest({ public_key: MALFORMED_KEY }), formatError(401, "invalid_api_key")],
       [doctorRequest({}, { headers: { origin: "https://elsewhere.example" } }), formatError(403, "origin_not_allowed")],

@@ -1,9 +1,15 @@
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { Argument, type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import type { Config } from "../config.ts";
 import type { Context } from "../context.ts";
 import { diagnose } from "../doctor/diagnose.ts";
 import { PROXIES } from "../doctor/proxies.ts";
 import { reportDiagnosis } from "../doctor/report.ts";
+import { CliError } from "../errors.ts";
 import { refuseEmpty, wholeNumberParser } from "./options.ts";
+import { readInputFile } from "./read-input-file.ts";
 
 /** The edge sends a heartbeat after 15 s of silence, so a reply's stream is never silent for longer. 20 s leaves a margin. */
 const DEFAULT_SILENCE_SECONDS = 20;
@@ -26,19 +32,43 @@ export function addDoctorCommand(program: CommandUnknownOpts, context: Context):
         .conflicts("quick"),
     )
     .addOption(new Option("--proxy <name>", "Name the proxy, if not detected.").choices(PROXIES))
-    .addHelpText("after", "\nExits 1 when a check fails and 0 when checks only warn. Calls no model and uses no quota.")
-    .action((url, { publicKey, origin, quick, silence, proxy }) =>
+    .option("--visitor-token-file <file>", "Check this visitor token; - for stdin.", refuseEmpty)
+    .addHelpText(
+      "after",
+      `
+Exits 1 when a check fails and 0 when checks only warn. Calls no model and uses no quota.
+PARLEY_VISITOR_TOKEN may hold the visitor token. It is not printed, and only sent to a server with a valid certificate.`,
+    )
+    .action((url, { publicKey, origin, quick, silence, proxy, visitorTokenFile }) =>
       context.report(
-        diagnose({
-          url,
-          publicKey,
-          origin,
-          proxy,
-          progress: context.progress,
-          silenceMs: quick ? undefined : silence * 1_000,
-        }).then((diagnosis) => reportDiagnosis(diagnosis, { url, origin })),
+        readVisitorToken(context, visitorTokenFile)
+          .then((visitorToken) =>
+            diagnose({
+              url,
+              publicKey,
+              origin,
+              proxy,
+              visitorToken,
+              progress: context.progress,
+              silenceMs: quick ? undefined : silence * 1_000,
+            }),
+          )
+          .then((diagnosis) => reportDiagnosis(diagnosis, { url, origin })),
       ),
     );
+}
+
+/** Reads the token from the file, from stdin if the file is "-", or from the environment. Returns undefined if there is none. */
+export async function readVisitorToken(
+  { config, stdin }: Pick<Context, "stdin"> & { config: Pick<Config, "filesDir" | "visitorToken"> },
+  file: string | undefined,
+): Promise<string | undefined> {
+  if (file === undefined) return config.visitorToken?.trim();
+  const read =
+    file === "-" ? text(stdin ?? Readable.from([])) : readInputFile(resolve(config.filesDir, file)).then(String);
+  const token = (await read).trim();
+  if (token === "") throw new CliError(file === "-" ? "stdin has no visitor token" : `${file} is empty`);
+  return token;
 }
 
 function parsePublicUrl(text: string): URL {

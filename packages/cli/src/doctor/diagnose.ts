@@ -9,6 +9,7 @@ import { detectProxies, type ProxyKind } from "./proxies.ts";
 import { checkReachability, codeOf, hostOf } from "./reachability.ts";
 import { explainRefusal } from "./refusal.ts";
 import { checkBuffering, checkCompression, checkSilence, measurePace, type Pace } from "./stream-checks.ts";
+import { checkVisitorToken, notChecked } from "./visitor-token.ts";
 
 export type DiagnoseRequest = {
   url: URL;
@@ -18,6 +19,8 @@ export type DiagnoseRequest = {
   silenceMs: number | undefined;
   /** A proxy that the user named. */
   proxy: ProxyKind | undefined;
+  /** A token to check; undefined to check none. */
+  visitorToken: string | undefined;
   progress: (line: string) => void;
 };
 
@@ -75,6 +78,15 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
     checkClock(unforged),
   );
   if (silent !== undefined) findings.push(checkSilence(silent));
+  if (request.visitorToken !== undefined) {
+    const { publicKey, origin, visitorToken } = request;
+    const isCertificateInvalid = findings.some(({ check, result }) => check === "certificate" && result === "fail");
+    findings.push(
+      isCertificateInvalid
+        ? notChecked("the token is not sent to a server without a valid certificate")
+        : await checkVisitorToken(endpoint, { publicKey, origin, visitorToken }),
+    );
+  }
   return toDiagnosis(proxies, measurePace(unforged.ticks));
 }
 

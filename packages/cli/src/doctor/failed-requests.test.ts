@@ -146,8 +146,8 @@ async function diagnoseWithResets(isReset: (headers: IncomingHttpHeaders, silenc
     response.write(`event: meta\ndata: ${JSON.stringify(meta)}\n\nevent: tick\ndata: {"sent_ms":1}\n\n`);
     return response.end('event: done\ndata: {"finish_reason":"stop"}\n\n');
   });
-  const request = { publicKey: "svc_pk_1", origin: ORIGIN, silenceMs: 1, proxy: undefined, progress: () => undefined };
-  const { findings } = await diagnose({ ...request, url });
+  const request = { publicKey: "svc_pk_1", origin: ORIGIN, silenceMs: 1, proxy: undefined, visitorToken: undefined };
+  const { findings } = await diagnose({ ...request, url, progress: () => undefined });
   return Object.fromEntries(findings.map(({ check, result, message }) => [check, `${result}: ${message}`]));
 }
 

@@ -12,6 +12,7 @@ export const CHECKS = [
   "client_address",
   "forged_address",
   "clock",
+  "visitor_token",
 ] as const;
 
 export type Check = (typeof CHECKS)[number];

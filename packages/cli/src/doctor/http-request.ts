@@ -12,6 +12,8 @@ export type EndpointRequest = {
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: string;
+  /** Whether the request must not be sent to a server without a valid certificate. */
+  isSecret?: boolean;
   signal: AbortSignal;
 };
 
@@ -26,7 +28,7 @@ export type EndpointResponse = {
 };
 
 /**
- * Sends one request on a new connection. Does not verify the certificate: certificate.ts does, and the request contains no secret.
+ * Sends one request on a new connection. Verifies the certificate only for a secret request: certificate.ts reports an invalid one.
  * If there is no response, rejects with the system error, an AbortError, or an error that reports the end of the connection.
  */
 export function sendRequest(endpoint: Endpoint, request: EndpointRequest): Promise<EndpointResponse> {
@@ -35,13 +37,13 @@ export function sendRequest(endpoint: Endpoint, request: EndpointRequest): Promi
 
 async function sendOverHttp1(
   base: URL,
-  { method, path, headers, body, signal }: EndpointRequest,
+  { method, path, headers, body, isSecret = false, signal }: EndpointRequest,
 ): Promise<EndpointResponse> {
   const url = new URL(path, base);
   const options = { method, headers, signal, agent: false as const };
   const request: ClientRequest =
     url.protocol === "https:"
-      ? requestHttps(url, { ...options, rejectUnauthorized: false })
+      ? requestHttps(url, { ...options, rejectUnauthorized: isSecret })
       : requestHttp(url, options);
   request.end(body);
   const [response] = (await once(request, "response")) as [IncomingMessage];
@@ -56,9 +58,9 @@ async function sendOverHttp1(
 
 async function sendOverHttp2(
   base: URL,
-  { method, path, headers, body, signal }: EndpointRequest,
+  { method, path, headers, body, isSecret = false, signal }: EndpointRequest,
 ): Promise<EndpointResponse> {
-  const session = connectHttp2(base.origin, { rejectUnauthorized: false });
+  const session = connectHttp2(base.origin, { rejectUnauthorized: isSecret });
   // Connection errors also reach the stream, which reports them.
   session.on("error", () => undefined);
   const stream: ClientHttp2Stream = session.request(

@@ -9,6 +9,8 @@ export type Meta = {
   http_version: string;
   forwarded_headers: string[];
   server_time: string;
+  /** Only if the request had a visitor token: `accepted`, or why the edge refuses it. */
+  visitor_token?: string;
 };
 
 /** A `tick` event. `sentMs` is the time since the edge started the stream, `arrivedMs` the time since this machine sent the request. */
@@ -46,6 +48,8 @@ export type PacedRequest = {
   origin: string;
   silenceMs: number;
   headers?: Readonly<Record<string, string>>;
+  /** A token to check. It is secret, so the request needs a valid certificate. */
+  visitorToken?: string;
 };
 
 /** The number of `tick` events that the edge sends. */
@@ -59,7 +63,7 @@ const MAX_REFUSAL_CHARACTERS = 4_096;
 /** Requests paced events. Rejects with the system error or the timeout when there is no response. */
 export async function runPaced(
   endpoint: Endpoint,
-  { publicKey, origin, silenceMs, headers }: PacedRequest,
+  { publicKey, origin, silenceMs, headers, visitorToken }: PacedRequest,
 ): Promise<PacedRun> {
   const startedAtMs = Date.now();
   const start = performance.now();
@@ -70,7 +74,8 @@ export async function runPaced(
     path: "/api/doctor/",
     // The encodings of browsers, so that a proxy that compresses for browsers compresses this response too.
     headers: { origin, "content-type": "application/json", "accept-encoding": "gzip, deflate, br", ...headers },
-    body: JSON.stringify({ public_key: publicKey, silence_ms: silenceMs }),
+    body: JSON.stringify({ public_key: publicKey, silence_ms: silenceMs, visitor_token: visitorToken }),
+    isSecret: visitorToken !== undefined,
     signal,
   });
   const { status, localAddress } = response;

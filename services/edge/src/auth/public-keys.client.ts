@@ -2,7 +2,12 @@ import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import { LRUCache } from "lru-cache";
 import { type CountedBucket, countedBuckets, HttpError, unavailableError } from "../http/index.ts";
-import { createVisitorIdentifier, type IdentifyVisitor } from "../visitors/index.ts";
+import {
+  createTokenVerifier,
+  createVisitorIdentifier,
+  type IdentifyVisitor,
+  type TokenVerifier,
+} from "../visitors/index.ts";
 import { serializeConfigBody } from "../widget/index.ts";
 import { createOriginMatcher, type OriginMatcher } from "./origin.ts";
 
@@ -11,6 +16,7 @@ export type ResolvedKey = {
   workspaceId: string;
   botId: string;
   allowsOrigin: OriginMatcher;
+  verifyVisitorToken: TokenVerifier;
   identifyVisitor: IdentifyVisitor;
   /** Whether the workspace has identity keys, and so verified visitors. */
   hasIdentityKeys: boolean;
@@ -96,11 +102,13 @@ export function createKeyResolver(
       const found = await conversation.resolveKey({ publicKey }, { timeoutMs: RESOLVE_TIMEOUT_MS });
       const { workspaceId, botId, allowedDomains, display, verificationKeys, visitorMessagesPerDay } = found;
       if (found.shard !== undefined) onShard(workspaceId, found.shard);
+      const verifyVisitorToken = createTokenVerifier(verificationKeys);
       const key = {
         workspaceId,
         botId,
         allowsOrigin: createOriginMatcher(allowedDomains),
-        identifyVisitor: createVisitorIdentifier(found),
+        verifyVisitorToken,
+        identifyVisitor: createVisitorIdentifier(verifyVisitorToken, found.identity),
         hasIdentityKeys: verificationKeys.length > 0,
         visitorMessagesPerDay,
         configBody: serializeConfigBody(display),

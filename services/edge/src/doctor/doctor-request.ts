@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { PublicKey } from "../chat/index.ts";
 import { inKiB, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
+import { TOKEN_FAULTS, VisitorToken } from "../visitors/index.ts";
 
 /** Must be shorter than IDLE_CONNECTION_TIMEOUT_MS of app.ts, because the server sends nothing during the silence. */
 export const MAX_SILENCE_MS = 30_000;
@@ -20,10 +21,11 @@ export const DoctorRequest = Type.Object(
         description: "Milliseconds without any data before the `done` event.",
       }),
     ),
+    visitor_token: VisitorToken,
   },
   {
     title: "DoctorRequest",
-    description: `The key, and how long the stream is silent before its last event. At most ${inKiB(MAX_SMALL_BODY_BYTES)}.`,
+    description: `The key, how long the stream is silent before its last event, and a token to check. At most ${inKiB(MAX_SMALL_BODY_BYTES)}.`,
   },
 );
 
@@ -47,6 +49,12 @@ const METADATA = Type.Object(
     events: Type.Literal(EVENT_COUNT),
     interval_ms: Type.Literal(INTERVAL_MS),
     silence_ms: Type.Integer(silence),
+    visitor_token: Type.Optional(
+      Type.Enum(["accepted", ...TOKEN_FAULTS], {
+        description:
+          "Only if the request has a `visitor_token`: `accepted`, or why chat would refuse it with `invalid_visitor_token`, as in `parley refusals`.",
+      }),
+    ),
   },
   { title: "DoctorMetaEvent" },
 );

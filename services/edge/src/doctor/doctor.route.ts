@@ -36,7 +36,7 @@ export type DoctorDeps = {
 const describeDoctor = (policy: Policy, maxOpenPerClient: number): Operation => ({
   operationId: "doctor",
   summary: "Stream paced events",
-  description: `Streams small events at a fixed pace and reports how the request arrived, so that \`parley doctor\` can detect proxies on the way. Calls no model and uses no quota. Checks are those of chat. The rate limit is ${policy.limit} requests a minute, and an address may have ${maxOpenPerClient} open doctor streams.`,
+  description: `Streams small events at a fixed pace and reports how the request arrived, so that \`parley doctor\` can detect proxies on the way. Also checks a visitor token. Calls no model and uses no quota. Checks are those of chat. The rate limit is ${policy.limit} requests a minute, and an address may have ${maxOpenPerClient} open doctor streams.`,
   isLimited: true,
   responses: {
     ...WIDGET_REFUSALS,
@@ -62,7 +62,7 @@ const describeDoctor = (policy: Policy, maxOpenPerClient: number): Operation => 
  */
 export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
   const policy = { ...POLICIES.doctor, limit: deps.doctorRequests };
-  // With 20 requests a minute: six streams of an address and 30 of the process. `parley doctor` opens three streams at once.
+  // With 20 requests a minute: six streams of an address and 30 of the process. `parley doctor` opens up to four at once.
   const maxOpenPerClient = Math.ceil(0.3 * policy.limit);
   const counts = new OpenStreamCounts({ maxOpen: 5 * maxOpenPerClient, maxOpenPerClient });
   endpoint(app, {
@@ -74,12 +74,13 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
     schema: { body: DoctorRequest },
     operation: describeDoctor(policy, maxOpenPerClient),
     handler: async (request, reply) => {
-      const { public_key: publicKey, silence_ms: silenceMs = 0 } = request.body;
+      const { public_key: publicKey, silence_ms: silenceMs = 0, visitor_token: token } = request.body;
       request.publicKey = publicKey;
       const bucket = addressBucket(request.ip);
       await enforceRateLimit(deps.limiter, policy, bucket, reply);
-      const { allowsOrigin } = await deps.resolveKey(publicKey, bucket);
+      const { allowsOrigin, verifyVisitorToken } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      const verified = token === undefined ? undefined : await verifyVisitorToken(token);
       if (counts.findFullLimit(bucket) !== undefined) throw overloadedError("client");
       const stream = deps.streams.open(reply.raw, bucket);
       counts.add(bucket);
@@ -87,6 +88,7 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
       try {
         await streamPacedEvents(reply.raw, {
           observed: observeRequest(request),
+          visitorToken: typeof verified === "object" ? "accepted" : verified,
           silenceMs,
           headers: reply.getHeaders(),
           signal: stream.endSignal,

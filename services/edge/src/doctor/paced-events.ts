@@ -6,6 +6,8 @@ import type { ObservedRequest } from "./observed-request.ts";
 
 export type PacedEventsOptions = {
   observed: ObservedRequest;
+  /** `accepted`, or why the request's visitor token is refused; undefined if it has none. */
+  visitorToken: string | undefined;
   silenceMs: number;
   headers: OutgoingHttpHeaders | Record<string, string | number | string[] | undefined>;
   /** Aborted when the client is gone or this process must end its streams. */
@@ -18,7 +20,7 @@ export type PacedEventsOptions = {
  * aborted while the client is connected, sends `done` immediately, with finish_reason `error`.
  */
 export async function streamPacedEvents(raw: ServerResponse, options: PacedEventsOptions): Promise<void> {
-  const { observed, silenceMs, signal, monotonicMs } = options;
+  const { observed, visitorToken, silenceMs, signal, monotonicMs } = options;
   const write = (event: string, data: object) => raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   const startedAt = monotonicMs();
   const elapsedMs = () => Math.round(monotonicMs() - startedAt);
@@ -27,7 +29,11 @@ export async function streamPacedEvents(raw: ServerResponse, options: PacedEvent
   raw.flushHeaders();
   raw.socket?.setNoDelay(true);
   const server_time = new Date().toISOString();
-  write("meta", { ...observed, server_time, events: EVENT_COUNT, interval_ms: INTERVAL_MS, silence_ms: silenceMs });
+  write("meta", {
+    ...observed,
+    ...{ server_time, events: EVENT_COUNT, interval_ms: INTERVAL_MS, silence_ms: silenceMs },
+    ...(visitorToken !== undefined && { visitor_token: visitorToken }),
+  });
   let finishReason = "stop";
   try {
     for (let number = 1; number <= EVENT_COUNT; number++) {

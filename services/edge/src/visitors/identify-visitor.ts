@@ -1,6 +1,5 @@
-import type { ResolveKeyResponse } from "@parley/rpc/conversation";
 import { HttpError, refused } from "../http/index.ts";
-import { createTokenVerifier } from "./visitor-token.ts";
+import type { TokenVerifier } from "./visitor-token.ts";
 
 /** The visitor's fields of the calls of the conversation service. Without `visitorMetadata`, that of the request's body applies. */
 export type IdentifiedVisitor = { visitorId: string; visitorVerified: boolean; visitorMetadata?: string };
@@ -25,12 +24,8 @@ export const VISITOR_MISMATCH = refused(
   "visitor_mismatch",
 );
 
-/** Creates the function that finds the visitors of requests with a public key. */
-export function createVisitorIdentifier({
-  verificationKeys,
-  identity,
-}: Pick<ResolveKeyResponse, "verificationKeys" | "identity">): IdentifyVisitor {
-  const verify = createTokenVerifier(verificationKeys);
+/** Creates the function that finds the visitors of requests with a public key, whose `identity` is `optional` or `required`. */
+export function createVisitorIdentifier(verify: TokenVerifier, identity: string): IdentifyVisitor {
   return async ({ visitor_token: token, visitor_id: visitorId = "" }) => {
     if (token === undefined) {
       if (identity === "required") throw new HttpError(401, "visitor_token_required");

@@ -1,15 +1,17 @@
 import type { VerificationKey } from "@parley/rpc/conversation";
 import { isLongerThan } from "@parley/service-kit";
+import {
+  CLOCK_SKEW_SECONDS,
+  MAX_LIFETIME_SECONDS,
+  MAX_TOKEN_CHARACTERS,
+  MAX_VISITOR_ID_CHARACTERS,
+} from "@parley/service-kit/visitor-token";
 import { type CryptoKey, decodeProtectedHeader, errors, importJWK, type JWTPayload, jwtVerify } from "jose";
 import Type from "typebox";
 import { isVisitorMetadata } from "../http/index.ts";
 
-export const MAX_VISITOR_ID_CHARACTERS = 1_024;
+export { MAX_VISITOR_ID_CHARACTERS };
 export const MAX_METADATA_BYTES = 16 * 1024;
-/** A body of 8 KiB has room for such a token. It holds a `sub` of the maximum length, even in 4-byte characters. */
-const MAX_TOKEN_CHARACTERS = 6 * 1024;
-const MAX_LIFETIME_SECONDS = 24 * 60 * 60;
-const CLOCK_SKEW_SECONDS = 30;
 
 export const VisitorToken = Type.Optional(
   Type.String({
@@ -19,8 +21,9 @@ export const VisitorToken = Type.Optional(
 
 export type VerifiedVisitor = { visitorId: string; metadata: object | undefined };
 
-/** Why a token is refused, for operators. */
-export type TokenFault = "malformed" | "kid" | "signature" | "expired" | "claims";
+/** Why a token is refused, for operators and for `parley doctor`. */
+export const TOKEN_FAULTS = ["malformed", "kid", "signature", "expired", "claims"] as const;
+export type TokenFault = (typeof TOKEN_FAULTS)[number];
 
 /** Verifies a visitor token. */
 export type TokenVerifier = (token: string) => Promise<VerifiedVisitor | TokenFault>;

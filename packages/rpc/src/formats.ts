@@ -2,7 +2,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** The lowest UUID. As a keyset position, it is before the first row. */
 export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 const WORKSPACE_ID = /^[A-Za-z0-9._-]{1,64}$/;
-const SLUG = /^[a-z0-9-]{1,64}$/;
+export const MAX_SLUG_CHARACTERS = 64;
+const SLUG = new RegExp(`^[a-z0-9-]{1,${MAX_SLUG_CHARACTERS}}$`);
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 const TIME = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z$/;
 

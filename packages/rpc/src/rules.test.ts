@@ -1,6 +1,11 @@
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { UpdateBotRequestSchema, UploadLogoRequestSchema } from "./conversation.ts";
+import {
+  PutToolRequestSchema,
+  QuickRepliesSchema,
+  UpdateBotRequestSchema,
+  UploadLogoRequestSchema,
+} from "./conversation.ts";
 import { FillCallLogRequestSchema } from "./llm.ts";
 import {
   AdjustTurnsRequestSchema,
@@ -18,7 +23,7 @@ import {
   SettleOutcome,
   SettleRequestSchema,
 } from "./quota.ts";
-import { findInvalidField, limitsOf } from "./rules.ts";
+import { entryLimitsOf, findInvalidField, limitsOf } from "./rules.ts";
 
 const TURN_ID = "0b7d5a3e-6f0c-4a53-9f0e-1d2c3b4a5f60";
 const SETTLEMENT = { workspaceId: "ws", turnId: TURN_ID, outcome: SettleOutcome.DONE };
@@ -52,6 +57,45 @@ test("names the limits of numbers, bytes and lists", () => {
   const turns = Array.from({ length: 1_001 }, () => ({ workspaceId: "ws", turnId: TURN_ID }));
   expect(messageFor(GetReservationsRequestSchema, { turns })).toBe("turns must have at most 1,000 entries");
   expect(limitsOf(AdjustUsageRequestSchema.field.amount)).toEqual({ min: -1_000_000, max: 1_000_000 });
+  expect(limitsOf(QuickRepliesSchema.field.values)).toEqual({ min: 0, max: 10 });
+  expect(entryLimitsOf(QuickRepliesSchema.field.values)).toEqual({ min: 1, max: 200 });
+  expect(() => entryLimitsOf(AdjustUsageRequestSchema.field.amount)).toThrow("amount has no maximum");
+});
+
+const HTTP = { description: "Finds an order.", method: "GET", url: "https://a.example/", parameters: "{}" };
+
+test.each<[string, MessageInitShape<typeof PutToolRequestSchema>["tool"], string | undefined]>([
+  ["32 characters in its name", { name: "x".repeat(32) }, undefined],
+  ["33 characters in its name", { name: "x".repeat(33) }, "name must have at most 32 characters, and no NUL"],
+  [
+    "a description of 2,000 emoji",
+    { kind: { case: "http", value: { ...HTTP, description: "📦".repeat(2_000) } } },
+    undefined,
+  ],
+  ...["📦".repeat(2_001), " "].map(
+    (description): [string, MessageInitShape<typeof PutToolRequestSchema>["tool"], string] => [
+      `the description ${description.slice(0, 6)}…`,
+      { kind: { case: "http", value: { ...HTTP, description } } },
+      "description must have 1 to 2,000 characters, not only white space, and no NUL",
+    ],
+  ),
+  [
+    "a long URL",
+    { kind: { case: "http", value: { ...HTTP, url: `https://a.example/${"x".repeat(2_000)}` } } },
+    "url must have at most 2,000 characters, and no NUL",
+  ],
+  [
+    "65 tools of an MCP server",
+    { kind: { case: "mcp", value: { url: "https://a.example/", only: Array(65).fill("x") } } },
+    "only must have at most 64 entries",
+  ],
+  [
+    "a tool of an MCP server without a name",
+    { kind: { case: "mcp", value: { url: "https://a.example/", only: [""] } } },
+    "only: each entry must have 1 to 128 characters, and no NUL",
+  ],
+])("checks a tool with %s", (_, tool, message) => {
+  expect(messageFor(PutToolRequestSchema, { tool })).toBe(message);
 });
 
 test("names the format of a text, and refuses an empty one only if it is required", () => {

@@ -26,10 +26,23 @@ const FORMATS: Readonly<Record<TextFormat, Format>> = {
   [TextFormat.UTC_TIME]: { isValid: isUtcTime, sentence: "be a time in UTC like 2026-11-22T18:50:00Z" },
 };
 
+type Limits = { min: number; max: number };
+
 /** Returns the limits that a request's field declares in its proto. */
-export function limitsOf(field: DescField): { min: number; max: number } {
-  const { min = 0, max } = getOption(field, rulesOption);
-  if (max === undefined) throw new Error(`${field.parent.typeName}.${field.name} has no maximum`);
+export function limitsOf(field: DescField): Limits {
+  return toLimits(field, getOption(field, rulesOption));
+}
+
+/** Returns the limits of each entry of a list, or of each value of a map, that a request's field declares in its proto. */
+export function entryLimitsOf(field: DescField): Limits {
+  return toLimits(field, getOption(field, rulesOption).each);
+}
+
+function toLimits(
+  { parent, name }: DescField,
+  { min = 0, max }: Partial<Pick<FieldRules, "min" | "max">> = {},
+): Limits {
+  if (max === undefined) throw new Error(`${parent.typeName}.${name} has no maximum`);
   return { min, max };
 }
 

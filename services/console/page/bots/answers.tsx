@@ -84,7 +84,7 @@ function ModelField({ models, value, onChange }: ModelFieldProps) {
         hint={t("Leave empty for the default model, or enter a model of your plan: {models}.", {
           models: models.map(describeModel).join(", "),
         })}
-        maxLength={200}
+        maxLength={limitsOf(BotChangesSchema.field.model).max}
         spellCheck={false}
         list="models"
         value={value}

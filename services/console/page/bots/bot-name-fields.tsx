@@ -1,4 +1,5 @@
 import { BotChangesSchema } from "@parley/rpc/conversation";
+import { MAX_SLUG_CHARACTERS } from "@parley/rpc/formats";
 import { limitsOf } from "@parley/rpc/rules";
 import { useState } from "react";
 import { TextField } from "../components/field.tsx";
@@ -27,8 +28,8 @@ export function useBotNames(initialName = "", initialSlug = "") {
         hint={t("For commands and exports: lower-case letters, digits and hyphens. It cannot be changed later.")}
         required
         formatError={t("Use only the letters a to z, digits and hyphens.")}
-        pattern="[a-z0-9\-]{1,64}"
-        maxLength={64}
+        pattern="[a-z0-9\-]+"
+        maxLength={MAX_SLUG_CHARACTERS}
         spellCheck={false}
         value={slug}
         onChange={({ target }) => setTypedSlug(target.value)}
@@ -43,5 +44,5 @@ function toSlug(name: string): string {
   return ascii
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "")
-    .slice(0, 64);
+    .slice(0, MAX_SLUG_CHARACTERS);
 }

@@ -1,4 +1,4 @@
-import { UploadLogoRequestSchema } from "@parley/rpc/conversation";
+import { BotChangesSchema, UploadLogoRequestSchema } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
 import { useMutation } from "@tanstack/react-query";
 import { useRef } from "react";
@@ -41,7 +41,7 @@ export function LogoField({ botSlug, value, onChange }: LogoFieldProps) {
         hint={t("The address of a square picture, or upload one: PNG, JPEG, WebP or GIF, at most 200 KiB.")}
         formatError={t("Write the whole address, such as https://example.com/logo.png.")}
         type="url"
-        maxLength={2_000}
+        maxLength={limitsOf(BotChangesSchema.field.logoUrl).max}
         placeholder="https://"
         value={value}
         onChange={({ target }) => onChange(target.value)}

@@ -1,3 +1,5 @@
+import { BotChangesSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { ColorField, SelectField, TextField } from "../components/field.tsx";
 import { t } from "../i18n/t.tsx";
 import { LABELS, type SectionProps } from "./bot-settings.ts";
@@ -40,8 +42,7 @@ export function Looks({ botSlug, draft, change }: SectionProps & { botSlug: stri
         <TextField
           label={LABELS.borderRadius}
           type="number"
-          min={0}
-          max={64}
+          {...limitsOf(BotChangesSchema.field.borderRadius)}
           required
           value={draft.borderRadius}
           onChange={({ target }) => change("borderRadius", Math.trunc(target.valueAsNumber || 0))}
@@ -52,7 +53,7 @@ export function Looks({ botSlug, draft, change }: SectionProps & { botSlug: stri
             "A font of your site, such as Georgia. With system-ui, each visitor sees the usual font of the device.",
           )}
           required
-          maxLength={200}
+          maxLength={limitsOf(BotChangesSchema.field.fontFamily).max}
           spellCheck={false}
           value={draft.fontFamily}
           onChange={({ target }) => change("fontFamily", target.value)}

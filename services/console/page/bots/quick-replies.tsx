@@ -1,10 +1,12 @@
+import { QuickRepliesSchema } from "@parley/rpc/conversation";
+import { entryLimitsOf, limitsOf } from "@parley/rpc/rules";
 import { useEffect, useRef, useState } from "react";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { t } from "../i18n/t.tsx";
 import { LABELS } from "./bot-settings.ts";
 
-const MAX_QUICK_REPLIES = 10;
+const { max: MAX_QUICK_REPLIES } = limitsOf(QuickRepliesSchema.field.values);
 
 type QuickRepliesProps = { values: readonly string[]; onChange: (values: string[]) => void };
 
@@ -37,7 +39,7 @@ export function QuickReplies({ values, onChange }: QuickRepliesProps) {
             className="input"
             dir="auto"
             aria-label={t("Suggested question {number}", { number: index + 1 })}
-            maxLength={200}
+            maxLength={entryLimitsOf(QuickRepliesSchema.field.values).max}
             value={value}
             onChange={({ target }) => replace(index, target.value)}
           />

@@ -1,3 +1,5 @@
+import { BotTextsSchema } from "@parley/rpc/conversation";
+import { entryLimitsOf } from "@parley/rpc/rules";
 import { ENGLISH } from "@parley/widget/english";
 import { useEffect, useRef, useState } from "react";
 import { SelectField, TextField } from "../components/field.tsx";
@@ -28,7 +30,7 @@ export function WidgetWords({ language, name, values, onChange }: WidgetWordsPro
           key={key}
           label={t("“{text}” ({language})", { text: english.get(key) ?? key, language: name })}
           hint={t("Leave it blank for the widget's own text.")}
-          maxLength={500}
+          maxLength={entryLimitsOf(BotTextsSchema.field.words).max}
           lang={language}
           data-word={key}
           value={text}

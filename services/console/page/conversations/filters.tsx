@@ -1,4 +1,5 @@
-import type { Bot } from "@parley/rpc/conversation";
+import { type Bot, EraseVisitorRequestSchema, ListSessionsRequestSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { Link } from "@tanstack/react-router";
 import { type SubmitEvent, useEffect, useRef } from "react";
 import type { ConversationFilters } from "../api/conversations.ts";
@@ -41,7 +42,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
             label={t("Search")}
             name="q"
             type="search"
-            maxLength={200}
+            maxLength={limitsOf(ListSessionsRequestSchema.field.text).max}
             placeholder={t("A word of the conversation")}
             defaultValue={filters.q ?? ""}
           />
@@ -90,7 +91,12 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
             defaultValue={filters.source ?? ""}
             onChange={apply}
           />
-          <TextField label={t("Visitor")} name="visitor" maxLength={1_024} defaultValue={filters.visitor ?? ""} />
+          <TextField
+            label={t("Visitor")}
+            name="visitor"
+            maxLength={limitsOf(EraseVisitorRequestSchema.field.visitorId).max}
+            defaultValue={filters.visitor ?? ""}
+          />
           <TextField label={t("From")} name="from" type="date" defaultValue={filters.from ?? ""} onBlur={apply} />
           <TextField label={t("To")} name="to" type="date" defaultValue={filters.to ?? ""} onBlur={apply} />
         </div>

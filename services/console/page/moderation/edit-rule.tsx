@@ -66,7 +66,7 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
             )}
             required
             rows={4}
-            maxLength={1_000}
+            maxLength={limitsOf(PatternChangesSchema.field.pattern).max}
             value={words}
             onChange={({ target }) => setWords(target.value)}
           />

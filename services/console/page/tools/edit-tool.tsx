@@ -1,4 +1,5 @@
-import type { HttpTool, Tool } from "@parley/rpc/llm";
+import { type HttpTool, HttpToolSchema, type Tool, ToolSchema } from "@parley/rpc/llm";
+import { limitsOf } from "@parley/rpc/rules";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { tools } from "../api/clients.ts";
@@ -72,8 +73,8 @@ export function EditTool({ botSlug, tool, onClose }: { botSlug: string; tool?: E
           formatError={t("Begin with a letter, and use only the letters a to z, digits, hyphens and _, at most 32.")}
           required
           readOnly={tool !== undefined}
-          pattern="[A-Za-z][A-Za-z0-9_\-]{0,31}"
-          maxLength={32}
+          pattern="[A-Za-z][A-Za-z0-9_\-]*"
+          maxLength={limitsOf(ToolSchema.field.name).max}
           spellCheck={false}
           value={name}
           onChange={({ target }) => setName(target.value)}
@@ -85,7 +86,7 @@ export function EditTool({ botSlug, tool, onClose }: { botSlug: string; tool?: E
           )}
           required
           rows={3}
-          maxLength={2_000}
+          maxLength={limitsOf(HttpToolSchema.field.description).max}
           value={description}
           onChange={({ target }) => setDescription(target.value)}
         />
@@ -99,7 +100,7 @@ export function EditTool({ botSlug, tool, onClose }: { botSlug: string; tool?: E
           type="url"
           pattern="https://.*"
           required
-          maxLength={2_000}
+          maxLength={limitsOf(HttpToolSchema.field.url).max}
           value={url}
           onChange={({ target }) => setUrl(target.value)}
           onBlur={() => setValues((before) => withNamesInAddress(before, url))}

@@ -37,6 +37,7 @@ export function Values({ values, fixedNames, onChange }: ValuesProps) {
             label={t("Name of value {number}", { number: index + 1 })}
             required
             readOnly={fixedNames.includes(name)}
+            // The service permits no other names (packages/bot-rules/src/tools/model-schema.ts).
             pattern="[A-Za-z0-9_.\-]{1,64}"
             formatError={t("Use only the letters a to z, digits, hyphens, dots and _.")}
             maxLength={64}
@@ -48,6 +49,7 @@ export function Values({ values, fixedNames, onChange }: ValuesProps) {
             label={t("Meaning of value {number}", { number: index + 1 })}
             placeholder={t("The number of the order")}
             required
+            // The service limits only the length of all values together.
             maxLength={500}
             value={description}
             onChange={({ target }) => change(index, { description: target.value })}

@@ -7,7 +7,8 @@ import {
   type PatternThreadPool,
   parseWords,
 } from "@parley/bot-rules/moderation";
-import type { ModerationAdminService } from "@parley/rpc/conversation";
+import { AddPatternRequestSchema, type ModerationAdminService } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { type Database, invalidArgument, isLongerThan, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import {
@@ -21,8 +22,8 @@ import {
 } from "./moderation.store.ts";
 
 const MAX_PATTERNS = 100;
-/** Of a list of words, in total. */
-const MAX_WORDS_CHARACTERS = 1_000;
+/** A list of words may be as long as a pattern, in total. */
+const { max: MAX_WORDS_CHARACTERS } = limitsOf(AddPatternRequestSchema.field.pattern);
 const DEFAULT_REASON = "blocked_pattern";
 
 export function createModerationAdmin(

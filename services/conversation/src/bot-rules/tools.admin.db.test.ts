@@ -57,7 +57,7 @@ describe("tools", () => {
   test.each([
     ["a request without a tool", undefined, "tool is missing"],
     ["a tool without a kind", { name: "x" }, "http or mcp"],
-    ["a name with a character that models do not accept", { name: "a b", kind: http() }, "name must be"],
+    ["a name with a character that models do not accept", { name: "a b", kind: http() }, "name must have"],
     ["a secret's name that is not valid", { name: "x", secret: "$KEY", kind: http() }, "tool_secrets"],
     [
       "a URL that lets the model choose the host",

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { requireHttpTool, requireMcpServer, requireValidNames } from "@parley/bot-rules/tools";
+import { requireHttpTool, requireValidNames, requireWebUrl } from "@parley/bot-rules/tools";
 import type { RpcClient } from "@parley/rpc";
 import type { ToolAdminService } from "@parley/rpc/conversation";
 import type { LlmService, Tool } from "@parley/rpc/llm";
@@ -95,7 +95,7 @@ function requireTool(tool: Tool | undefined): Tool {
         requireHttpTool(tool.kind.value);
         return tool;
       case "mcp":
-        requireMcpServer(tool.kind.value);
+        requireWebUrl(tool.kind.value.url);
         return tool;
       default:
         throw new Error("tool must be http or mcp");

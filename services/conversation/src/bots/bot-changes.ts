@@ -1,5 +1,6 @@
 import { create, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type BotChanges, BotChangesSchema, BotDisplaySchema, type BotTexts } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { invalidArgument, isLongerThan } from "@parley/service-kit";
 import type { BotSettings, Display } from "./bot-settings.ts";
 import { isModelName } from "./model-name.ts";
@@ -11,6 +12,7 @@ type Scalar = string | number | boolean;
 type Wrapper = { values: JsonValue };
 type Predicate = (value: string) => boolean;
 
+const { max: MAX_FONT_CHARACTERS } = limitsOf(BotChangesSchema.field.fontFamily);
 const COLOR = /^#[0-9a-fA-F]{6}$/;
 const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
 /**
@@ -72,9 +74,9 @@ function requireValidChanges(changes: BotChanges): void {
     "look like <provider>:<model_name>, or be empty for the default",
   );
   requireValid("time_zone", changes.timeZone, isTimeZone, "be the IANA name of a time zone, such as Europe/Berlin");
-  requireValid("logo_url", changes.logoUrl, isWebUrl, "be an http or https URL of at most 2,000 characters, or empty");
+  requireValid("logo_url", changes.logoUrl, isWebUrl, "be an http or https URL, or empty");
   requireValid("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB");
-  requireValid("font_family", changes.fontFamily, isSafeCss(200), "be a CSS font family of at most 200 characters");
+  requireValid("font_family", changes.fontFamily, isSafeCss(MAX_FONT_CHARACTERS), "be a CSS font family");
   requireValidCssVars(changes.customCssVars?.values ?? {});
   requireValidTexts(changes.texts?.values ?? {});
 }
@@ -119,5 +121,5 @@ function isTimeZone(value: string): boolean {
 
 function isWebUrl(value: string): boolean {
   if (value === "") return true;
-  return value.length <= 2_000 && URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol);
+  return URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol);
 }

@@ -1,3 +1,7 @@
+import { BotChangesSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
+
+const { max: MAX_CHARACTERS } = limitsOf(BotChangesSchema.field.model);
 const MODEL_NAME = /^[a-z0-9][a-z0-9_-]{0,31}:[!-~]+$/;
 
 /**
@@ -5,5 +9,5 @@ const MODEL_NAME = /^[a-z0-9][a-z0-9_-]{0,31}:[!-~]+$/;
  * (services/llm-proxy/src/settings/model-name.ts).
  */
 export function isModelName(value: string): boolean {
-  return value.length <= 200 && MODEL_NAME.test(value);
+  return value.length <= MAX_CHARACTERS && MODEL_NAME.test(value);
 }

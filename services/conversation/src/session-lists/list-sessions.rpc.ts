@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ListSessionsRequest, ListSessionsResponseSchema } from "@parley/rpc/conversation";
-import { type Database, invalidArgument, isLongerThan, isWorkspaceId, readWithRetry } from "@parley/service-kit";
+import { type Database, invalidArgument, isWorkspaceId, readWithRetry } from "@parley/service-kit";
 import {
   formatPosition,
   type OwnerReadPool,
@@ -12,7 +12,6 @@ import { findText, listSessions, type SessionPage, type SessionSummary } from ".
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
-const MAX_TEXT_CHARACTERS = 200;
 /** The limit of one call that searches for a text. */
 const MAX_MESSAGES_READ = 2_000;
 /** A session has at least two messages, so the messages of more sessions would exceed MAX_MESSAGES_READ. */
@@ -30,8 +29,6 @@ export async function handleListSessions(
   requireSessionFilters(request);
   if (request.limit < 0 || request.limit > MAX_LIMIT) throw invalidArgument(`limit must be from 0 to ${MAX_LIMIT}`);
   const limit = request.limit || DEFAULT_LIMIT;
-  if (isLongerThan(text, MAX_TEXT_CHARACTERS) || text.includes("\0"))
-    throw invalidArgument(`text must have at most ${MAX_TEXT_CHARACTERS} characters, and no NUL`);
   const after = parsePosition(request.pageToken);
   if (!isWorkspaceId(workspaceId)) return {};
   const read: Read = (statement) => limiter.run(workspaceId, signal, () => readWithRetry(() => statement(database)));

@@ -1,9 +1,11 @@
+import { ListSessionsRequestSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import Type, { type Static } from "typebox";
 import { parseTime } from "../http/index.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 20;
-const MAX_TEXT_CHARACTERS = 200;
+const { max: MAX_TEXT_CHARACTERS } = limitsOf(ListSessionsRequestSchema.field.text);
 
 const text = (description: string, options: { format?: string; maxLength?: number } = {}) =>
   Type.Optional(Type.String({ description, ...options }));

@@ -1,9 +1,13 @@
 import { fromJson, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option, type OptionValues } from "@commander-js/extra-typings";
-import { type BotChanges, type BotChangesSchema, TextsByLanguageSchema } from "@parley/rpc/conversation";
+import { type BotChanges, BotChangesSchema, TextsByLanguageSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import { CliError } from "../../errors.ts";
 import { wholeNumberParser } from "../options.ts";
 import { readInputFile } from "../read-input-file.ts";
+
+const MESSAGES_PER_DAY = limitsOf(BotChangesSchema.field.visitorMessagesPerDay);
+const RADIUS = limitsOf(BotChangesSchema.field.borderRadius);
 
 /** Most options have the name and the type of their field. */
 type BotOptions = Omit<BotChanges, "$typeName" | "$unknown" | "quickReplies" | "customCssVars" | "texts"> & {
@@ -22,7 +26,7 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
     .option(
       "--visitor-messages-per-day <count>",
       "Limit a visitor's messages a day; 0: none.",
-      wholeNumberParser(0, 10_000),
+      wholeNumberParser(MESSAGES_PER_DAY.min, MESSAGES_PER_DAY.max),
     )
     .option("--name <name>", "Set the name in the widget.")
     .option("--welcome-message <text>", "Set the first message in the widget.")
@@ -36,7 +40,11 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
     )
     .addOption(new Option("--theme-mode <mode>", "Choose the theme.").choices(["light", "dark", "system"] as const))
     .option("--font-family <family>", "Set the CSS font family.")
-    .option("--border-radius <pixels>", "Set the corner radius, 0 to 64.", wholeNumberParser(0, 64))
+    .option(
+      "--border-radius <pixels>",
+      `Set the corner radius, ${RADIUS.min} to ${RADIUS.max}.`,
+      wholeNumberParser(RADIUS.min, RADIUS.max),
+    )
     .option("--quick-reply <text>", "Add a suggested message, repeatable; '' clears all.", collectReply)
     .option("--css-var <name=value>", "Set a CSS variable, repeatable; '' clears all.", collectVariable)
     .option("--texts <file>", "Set texts by language; '' clears all.");

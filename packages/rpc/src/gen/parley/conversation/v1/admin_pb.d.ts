@@ -1488,7 +1488,7 @@ export declare type AddPatternRequest = Message<"parley.conversation.v1.AddPatte
   appliesTo: string;
 
   /**
-   * Words and phrases, at most 1,000 characters in total; empty if pattern is set. The service makes a pattern from them that
+   * Words and phrases, together at most as long as a pattern; empty if pattern is set. The service makes a pattern from them that
    * matches each of them as a whole, and ignores accents.
    *
    * @generated from field: repeated string words = 7;

@@ -119,14 +119,14 @@ export declare const HttpToolSchema: GenMessage<HttpTool>;
  */
 export declare type McpServer = Message<"parley.llm.v1.McpServer"> & {
   /**
-   * The server's endpoint.
+   * The server's endpoint, at most 2,000 characters.
    *
    * @generated from field: string url = 1;
    */
   url: string;
 
   /**
-   * The server's own names of the tools that the model may call, at most 64; empty for all tools.
+   * The server's own names of the tools that the model may call, at most 64 of 1 to 128 characters; empty for all tools.
    *
    * @generated from field: repeated string only = 2;
    */

@@ -109,6 +109,8 @@ describe("parley bot", () => {
         "--welcome-message",
         "Hi",
       ],
+      ...["--consent-text", "We store this.", "--consent-version", "2026-12"],
+      ...["--consent-link", "https://shop.example/privacy"],
       ...["--logo-url", "https://shop.example/logo.svg", "--primary-color", "#123456", "--position", "bottom-left"],
       ...["--theme-mode", "dark", "--font-family", "serif", "--border-radius", "4"],
       ...["--quick-reply", "One", "--quick-reply", "Two", "--css-var", "--gap=4px", "--css-var", "--pad=a=b"],
@@ -123,6 +125,9 @@ describe("parley bot", () => {
       fallback: "No.",
       time_zone: "Europe/Berlin",
       visitor_messages_per_day: 20,
+      consent_text: "We store this.",
+      consent_version: "2026-12",
+      consent_link: "https://shop.example/privacy",
       display: {
         name: "Helper",
         welcome_message: "Hi",
@@ -134,7 +139,9 @@ describe("parley bot", () => {
         border_radius: 4,
         quick_replies: ["One", "Two"],
         custom_css_vars: { "--gap": "4px", "--pad": "a=b" },
-        texts: { de: { welcome_message: "Hallo", fallback: "", quick_replies: [], words: { send: "Los" } } },
+        texts: {
+          de: { welcome_message: "Hallo", fallback: "", consent_text: "", quick_replies: [], words: { send: "Los" } },
+        },
       },
       created_at: expect.any(String),
     };
@@ -143,6 +150,7 @@ describe("parley bot", () => {
     for (const line of [
       /^time zone +Europe\/Berlin$/m,
       /^visitor messages per day +20$/m,
+      /^consent text +We store this\.$/m,
       /^border radius +4$/m,
       /^quick replies +One \| Two$/m,
       /^custom css vars +--gap: 4px; --pad: a=b$/m,
@@ -163,9 +171,11 @@ describe("parley bot", () => {
       "",
       "--model",
       "",
+      "--consent-text",
+      "",
     ];
     const display = { ...expected.display, quick_replies: [], custom_css_vars: {}, texts: {} };
-    const changed = { ...expected, model: "", display };
+    const changed = { ...expected, model: "", consent_text: "", display };
     expect(await json(...update)).toEqual(changed);
     expect(await json("bot", "show", "--workspace", workspaceId, "--slug", "helper")).toEqual(changed);
     expect(await json("bot", "list", "--workspace", workspaceId)).toContainEqual(changed);
@@ -587,7 +597,7 @@ describe("parley usage, usage-audit and conversation", () => {
     ]);
     expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(await json("conversation", "show", id, ...workspace)).toEqual({
-      session: { ...transcript.session, visitor_verified: false },
+      session: { ...transcript.session, visitor_verified: false, consent_version: "", consented_at: "" },
       messages: transcript.messages.map((message, index) => ({
         ...message,
         review: index === 1 ? "bad" : "",

@@ -36,7 +36,7 @@ export async function addBot({ admin }: Service, name = "Bakery guide"): Promise
   return slug;
 }
 
-type Question = { message?: string; rating?: "up" | "down"; visitorId?: string };
+type Question = { message?: string; rating?: "up" | "down"; visitorId?: string; consentVersion?: string };
 
 /** Sends a visitor's question with a new key of the bot, and rates the answer. Returns the visitor's id. */
 export async function addConversation(
@@ -46,6 +46,7 @@ export async function addConversation(
     message = "When is the delivery of bread in the morning?",
     rating = "up",
     visitorId = `visitor-${randomUUID().slice(0, 8)}`,
+    consentVersion,
   }: Question = {},
 ): Promise<string> {
   const host = "bakery.example";
@@ -62,6 +63,7 @@ export async function addConversation(
     message,
     visitor_id: visitorId,
     visitor_metadata: { plan: "regular" },
+    consent_version: consentVersion,
   });
   const [, messageId] = /"message_id":(\d+)/.exec(await reply.text()) ?? [];
   const rated = await post("/api/chat/rating/", { ...visitor, message_id: Number(messageId), rating });

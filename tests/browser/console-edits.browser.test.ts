@@ -177,6 +177,39 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("stores what visitors must agree to, with a translation, and shows a conversation's consent", async () => {
+    const slug = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/bots/${slug}`, await nameOf(slug));
+    const text = "Text that visitors agree to";
+    expect(await page.field("Version of the text").count()).toBe(0);
+    await page.field(text).fill("We store this chat.");
+    await page.field("Version of the text").fill("2026-12");
+    await page.field("Link to more about it").fill("http://bakery.example/privacy");
+    await page.button("Save").click();
+    await page.tab.getByText("Write the whole address, beginning with https://.").waitFor();
+    await page.field("Link to more about it").fill("https://bakery.example/privacy");
+    await page.field("Language").selectOption("German");
+    await page.button("Add texts").click();
+    await page.field(`${text} (German)`).fill("Wir speichern diesen Chat.");
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.button("Save").click();
+    await eventually(() => page.announcement.innerText()).toContain("Saved");
+    const { bot } = await fixture.service.admin.bots.getBot({ workspaceId: CONSOLE_WORKSPACE, slug });
+    expect(bot).toMatchObject({
+      consentText: "We store this chat.",
+      consentVersion: "2026-12",
+      consentLink: "https://bakery.example/privacy",
+      display: { texts: { de: { consentText: "Wir speichern diesen Chat." } } },
+    });
+    const visitor = await addConversation(fixture.service, slug, { consentVersion: "2026-12" });
+    await page.goto(`/conversations?bot=${slug}`);
+    await page.tab.getByRole("link", { name: new RegExp(visitor) }).click();
+    await page.heading(visitor).waitFor();
+    await page.tab.getByText(/Version \u20682026-12\u2069, /).waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
   it("asks before a save replaces what another window has saved since", async () => {
     const slug = await addBot(fixture.service);
     const { page, context } = await openConsole(fixture);

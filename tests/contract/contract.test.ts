@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { authSuite } from "./suites/auth.ts";
+import { consentSuite } from "./suites/consent.ts";
 import { conversationsSuite } from "./suites/conversations.ts";
 import { corsSuite } from "./suites/cors.ts";
 import { descriptionSuite } from "./suites/description.ts";
@@ -45,6 +46,7 @@ describe("sessions", () => sessionsSuite(shared));
 describe("visitors", () => visitorsSuite(shared));
 describe("verified visitors", () => verifiedVisitorsSuite(shared));
 describe("messages of a visitor in a day", () => visitorLimitSuite(shared));
+describe("consent", () => consentSuite(shared));
 describe("export", () => exportSuite(shared));
 describe("conversations", () => conversationsSuite(shared));
 describe("access tokens", () => authSuite(shared));

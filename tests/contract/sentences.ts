@@ -634,6 +634,20 @@ const decisions: Section[] = [
       6: "With Redis, all edges together accept exactly the limit, also of concurrent messages.",
     },
   },
+  {
+    id: "D51",
+    title: "Consent",
+    sentences: {
+      1: "A bot may ask for a consent. Without it: 403 `consent_required` with `consent`, which has `version`, `text` and `link`. Nothing is stored, and no model is called, not even for embeddings.",
+      2: "A message with this version as `consent_version` is accepted, and so are the session's later messages, without it too. A new session or another version needs it again.",
+      3: "The session keeps the version, and the time of the first message that had it, until it is erased. The consent of another `visitor_id` does not count.",
+      4: "401 `invalid_visitor_token`, 404 `session_not_found` and 409 `visitor_mismatch` precede it; 409 `idempotency_key_reused` and 429 `visitor_limit` follow. A refused message does not count against the visitor's limit.",
+      5: "A request that repeats an idempotency key, or has a `Last-Event-ID`, needs no consent.",
+      6: "`text` is in the first language of `Accept-Language` that the bot has one for.",
+      7: "The playground asks for no consent. The configuration of the widget, the list and the exports do not have it.",
+      8: "`consent_version` has no effect on a bot that asks for no consent. One of another type, or of more than 64 characters, gets 400 `invalid_message`.",
+    },
+  },
 ];
 
 const hostile: Section[] = [

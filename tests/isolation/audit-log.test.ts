@@ -33,7 +33,10 @@ test("the audit log names the member (empty for the operator), the target and th
   const { workspaceId, botSlug, publicKey, bots, keys, auditLog, quotaAuditLog } = await createOwner(system);
   const startedAt = Date.now();
   // `bots` and `keys` call as the member anna; `system.admin` calls as the operator.
-  await bots.updateBot({ slug: botSlug, changes: { systemPrompt: "content-marker", name: "content-marker" } });
+  await bots.updateBot({
+    slug: botSlug,
+    changes: { systemPrompt: "content-marker", name: "content-marker", consentText: "content-marker" },
+  });
   await keys.revokeKey({ publicKey });
   await system.admin.knowledge.addSource({
     workspaceId,
@@ -62,7 +65,7 @@ test("the audit log names the member (empty for the operator), the target and th
       member: "anna",
       method: "BotAdminService/UpdateBot",
       target: { id: expect.any(String), slug: botSlug },
-      changedFields: ["system_prompt", "name"],
+      changedFields: ["system_prompt", "name", "consent_text"],
     },
   ]);
   expect(JSON.stringify(listed.map(summary))).not.toContain("content-marker");

@@ -27,7 +27,7 @@ import { readSessions } from "./session-exports/export-sessions.store.ts";
 import { findText, type ListFilters, listSessions } from "./session-lists/list-sessions.store.ts";
 import { eraseSession } from "./sessions/erase-session.store.ts";
 import { exportSession } from "./sessions/export-session.store.ts";
-import { refusesTurn, type SessionPosition } from "./sessions/index.ts";
+import { hasConsent, refusesTurn, type SessionPosition } from "./sessions/index.ts";
 import { rateMessage, reviewMessage } from "./sessions/messages.store.ts";
 import { findSession } from "./sessions/sessions.store.ts";
 import { deleteSettled, measureOutbox, positionBefore, readOutbox, readOutboxMark } from "./settlement/outbox.store.ts";
@@ -530,8 +530,9 @@ test("finding a turn by its idempotency key or its message uses indexes and scan
     await findKeyedTurn(database, { ...turn, keyHash: new Uint8Array(32) });
     await findTurnOfMessage(database, { ...turn, messageId: String(turn.messageId) });
     await refusesTurn(database, turn);
+    await hasConsent(database, turn, "1");
   });
-  expect(statements).toHaveLength(3);
+  expect(statements).toHaveLength(4);
   for (const statement of statements) {
     const scanned = new Set(await findSequentialScans(db.admin, statement));
     expect(scanned.difference(new Set(["edges"])), statement.text).toEqual(new Set());

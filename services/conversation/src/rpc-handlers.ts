@@ -72,7 +72,7 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
         request,
       );
     },
-    findTurn: (request, { signal }) => handleFindTurn(calls.databaseFor(signal), request),
+    findTurn: (request, { signal }) => handleFindTurn({ database: calls.databaseFor(signal), botConfigs }, request),
     closeTurn: (request) => {
       ownerReadPool.pacer.recordTurn();
       return handleCloseTurn({ database, counter: closedTurnCounter, notifySettler, capReached }, request);

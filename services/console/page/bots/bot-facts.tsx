@@ -33,7 +33,11 @@ function describe(settings: BotSettings, name: keyof BotSettings): string {
     case "position":
       return nameOf(settings.position, WIDGET_POSITIONS);
     case "systemPrompt":
-      return settings.systemPrompt || t("None");
+    case "consentText":
+      return settings[name] || t("None");
+    case "consentVersion":
+      // Every bot has a version, also if it asks for no consent.
+      return settings.consentText && settings.consentVersion;
     case "model":
       return settings.model || t("Default model");
     default:

@@ -29,13 +29,24 @@ const ANSWER_LABELS = {
   timeZone: t("Time zone"),
   visitorMessagesPerDay: t("Messages of one visitor a day"),
 };
+const CONSENT_LABELS = {
+  consentText: t("Text that visitors agree to"),
+  consentVersion: t("Version of the text"),
+  consentLink: t("Link to more about it"),
+};
 /** The labels of the settings. */
-export const LABELS: Readonly<Record<keyof BotSettings, string>> = { ...TEXT_LABELS, ...LOOK_LABELS, ...ANSWER_LABELS };
+export const LABELS: Readonly<Record<keyof BotSettings, string>> = {
+  ...TEXT_LABELS,
+  ...LOOK_LABELS,
+  ...ANSWER_LABELS,
+  ...CONSENT_LABELS,
+};
 /** The sections of the bot editor, each with the labels of its settings. */
 export const SECTIONS: readonly (readonly [title: string, labels: Readonly<Record<string, string>>])[] = [
   [t("What visitors read"), TEXT_LABELS],
   [t("Looks"), LOOK_LABELS],
   [t("How it answers"), ANSWER_LABELS],
+  [t("Consent"), CONSENT_LABELS],
 ];
 
 export type SectionProps = {
@@ -50,9 +61,9 @@ export function toBotSettings(bot: Bot): BotSettings {
     ...settings,
     ...looks,
     texts: Object.fromEntries(
-      Object.entries(texts).map(([language, { welcomeMessage, quickReplies, words, fallback }]) => [
+      Object.entries(texts).map(([language, { welcomeMessage, quickReplies, words, fallback, consentText }]) => [
         language,
-        { welcomeMessage, quickReplies, words, fallback },
+        { welcomeMessage, quickReplies, words, fallback, consentText },
       ]),
     ),
   };

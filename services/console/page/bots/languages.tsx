@@ -13,10 +13,15 @@ import { WidgetWords } from "./widget-words.tsx";
 
 type Texts = Readonly<Record<string, LanguageTexts>>;
 
-type LanguagesProps = { values: Texts; onChange: (values: Texts) => void };
+type LanguagesProps = {
+  values: Texts;
+  /** Whether the bot has a text that visitors agree to, which can be translated then. */
+  asksConsent: boolean;
+  onChange: (values: Texts) => void;
+};
 
-/** The welcome message, the suggested questions and the text in place of blocked replies for visitors who read another language. */
-export function Languages({ values, onChange }: LanguagesProps) {
+/** The bot's texts for visitors who read another language. */
+export function Languages({ values, asksConsent, onChange }: LanguagesProps) {
   const section = useRef<HTMLElement>(null);
   const [chosen, setChosen] = useState("");
   const [added, setAdded] = useState("");
@@ -26,7 +31,10 @@ export function Languages({ values, onChange }: LanguagesProps) {
   }, [added]);
   const add = () => {
     if (chosen === "") return;
-    onChange({ ...values, [chosen]: { welcomeMessage: "", quickReplies: [], words: {}, fallback: "" } });
+    onChange({
+      ...values,
+      [chosen]: { welcomeMessage: "", quickReplies: [], words: {}, fallback: "", consentText: "" },
+    });
     setAdded(chosen);
     setChosen("");
   };
@@ -73,6 +81,15 @@ export function Languages({ values, onChange }: LanguagesProps) {
               value={texts.fallback}
               onChange={(fallback) => change({ fallback })}
             />
+            {asksConsent && (
+              <LanguageText
+                label={LABELS.consentText}
+                language={language}
+                maxLength={limitsOf(BotTextsSchema.field.consentText).max}
+                value={texts.consentText}
+                onChange={(consentText) => change({ consentText })}
+              />
+            )}
             <WidgetWords language={language} name={name} values={texts.words} onChange={(words) => change({ words })} />
             <button type="button" className="button small" onClick={() => remove(language)}>
               <Icon name="trash" />

@@ -36,7 +36,7 @@ function toMessage(botSlug: string, { texts, ...display }: Display): PreviewMess
   const bot = create(BotDisplaySchema, {
     ...display,
     texts: Object.fromEntries(
-      Object.entries(texts).map(([language, { fallback, quickReplies, ...each }]) => [
+      Object.entries(texts).map(([language, { fallback, consentText, quickReplies, ...each }]) => [
         language,
         { ...each, quickReplies: withoutBlanks(quickReplies) },
       ]),

@@ -18,6 +18,7 @@ import {
   toBotSettings,
   withoutSaved,
 } from "../bots/bot-settings.ts";
+import { Consent } from "../bots/consent.tsx";
 import { Languages } from "../bots/languages.tsx";
 import { Looks } from "../bots/looks.tsx";
 import { QuickReplies } from "../bots/quick-replies.tsx";
@@ -172,9 +173,14 @@ function Editor({ bot, stored, models }: EditorProps) {
           />
           <QuickReplies values={draft.quickReplies} onChange={(values) => change("quickReplies", values)} />
         </section>
-        <Languages values={draft.texts} onChange={(values) => change("texts", values)} />
+        <Languages
+          values={draft.texts}
+          asksConsent={draft.consentText !== ""}
+          onChange={(values) => change("texts", values)}
+        />
         <Looks botSlug={bot.slug} draft={draft} change={change} />
         <Answers draft={draft} change={change} models={models} />
+        <Consent draft={draft} change={change} />
         {saving.error && (
           <p className="form-error" role="alert">
             {errorText(saving.error)}

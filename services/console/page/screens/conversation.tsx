@@ -17,6 +17,7 @@ import { describeBrowser, describePage } from "../conversations/describe-visit.t
 import { EraseVisitor } from "../conversations/erase-visitor.tsx";
 import { Turn } from "../conversations/turn.tsx";
 import { describeVerification } from "../conversations/visitor.tsx";
+import { isolate } from "../i18n/language.ts";
 import { t } from "../i18n/t.tsx";
 
 const route = getRouteApi("/shell/conversations/$id");
@@ -96,6 +97,12 @@ export function Conversation() {
   );
 }
 
+/** Empty if the visitor has agreed to nothing. */
+function describeConsent({ consentVersion, consentedAt }: SessionDetails): string {
+  if (consentVersion === "") return "";
+  return t("Version {version}, {time}", { version: isolate(consentVersion), time: formatDateTime(consentedAt) });
+}
+
 function About({ session, bots }: { session: SessionDetails; bots: readonly Bot[] }) {
   const metadata = Object.entries(JSON.parse(session.visitorMetadata) as Record<string, unknown>);
   const facts: [string, string][] = [
@@ -105,6 +112,7 @@ function About({ session, bots }: { session: SessionDetails; bots: readonly Bot[
     [t("Last message"), formatDateTime(session.lastActivityAt)],
     [t("Page"), describePage(session.referrer)],
     [t("Browser"), describeBrowser(session.userAgent)],
+    [t("Consent"), describeConsent(session)],
     ...metadata.map(([name, value]): [string, string] => [
       name,
       typeof value === "string" ? value : JSON.stringify(value),

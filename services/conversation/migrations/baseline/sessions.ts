@@ -25,6 +25,9 @@ export const SESSIONS = `
     visitor_metadata jsonb,
     referrer         text,
     user_agent       text,
+    -- The version of the bot's consent that the visitor agreed to, and when; NULL without a consent.
+    consent_version  text,
+    consented_at     timestamptz,
     -- The id of the session's last message. OpenTurn derives the next message ids from it.
     last_message_id  bigint NOT NULL,
     -- The messages, including those of streaming turns, and the replies that are rated up and down.

@@ -42,7 +42,22 @@ test("toBotPatch keeps valid values unchanged", () => {
     "--e": "-0.5em +2e3px",
   };
   expect(patchOf({ customCssVars: { values } }).display.customCssVars).toEqual(values);
-  const texts = { de: { welcomeMessage: "Hallo", quickReplies: ["Wo?"], words: { send: "Los" }, fallback: "Nein." } };
+  const consent = {
+    consentText: "We **store** this.",
+    consentVersion: "2026-12",
+    consentLink: "https://shop.example/p",
+  };
+  for (const changes of [consent, { consentText: "", consentLink: "" }])
+    expect(patchOf(changes)).toMatchObject(changes);
+  const texts = {
+    de: {
+      welcomeMessage: "Hallo",
+      quickReplies: ["Wo?"],
+      words: { send: "Los" },
+      fallback: "Nein.",
+      consentText: "Ja?",
+    },
+  };
   expect(patchOf({ texts: { values: texts } }).display.texts).toEqual(texts);
   expect(patchOf({ texts: {} }).display.texts).toEqual({});
   expect(patchOf({ name: "😀".repeat(200) }).display.name).toHaveLength(400);
@@ -71,6 +86,14 @@ test.each<[string, MessageInitShape<typeof BotChangesSchema>]>([
   ["welcome_message", { welcomeMessage: "x".repeat(2_001) }],
   ["logo_url", { logoUrl: "javascript:alert(1)" }],
   ["logo_url", { logoUrl: "/logo.svg" }],
+  ["consent_text", { consentText: " " }],
+  ["consent_text", { consentText: "x".repeat(2_001) }],
+  ["consent_version", { consentVersion: "" }],
+  ["consent_version", { consentVersion: "x".repeat(65) }],
+  ["consent_link", { consentLink: "http://shop.example/" }],
+  ["consent_link", { consentLink: "javascript:alert(1)" }],
+  ["consent_link", { consentLink: `https://shop.example/${"x".repeat(2_000)}` }],
+  ["texts of de: consent_text", { texts: { values: { de: { consentText: "x".repeat(2_001) } } } }],
   ["primary_color", { primaryColor: "#fff" }],
   ["primary_color", { primaryColor: "red" }],
   ["position", { position: "top" }],
@@ -146,5 +169,6 @@ test("each field of BotChanges is stored as a field of Bot or of its display", (
 test("a setting that is not stored has its default, and a setting of a newer version is ignored", () => {
   const settings = readSettings({ model: "openai:x", ofNewerVersion: true });
   expect(settings).toMatchObject({ model: "openai:x", systemPrompt: "", fallback: DEFAULT_FALLBACK, timeZone: "UTC" });
+  expect(settings).toMatchObject({ consentText: "", consentVersion: "1", consentLink: "" });
   expect(settings).not.toHaveProperty("ofNewerVersion");
 });

@@ -75,6 +75,7 @@ function requireValidChanges(changes: BotChanges): void {
   );
   requireValid("time_zone", changes.timeZone, isTimeZone, "be the IANA name of a time zone, such as Europe/Berlin");
   requireValid("logo_url", changes.logoUrl, isWebUrl, "be an http or https URL, or empty");
+  requireValid("consent_link", changes.consentLink, isHttpsUrl, "be an https URL, or empty");
   requireValid("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB");
   requireValid("font_family", changes.fontFamily, isSafeCss(MAX_FONT_CHARACTERS), "be a CSS font family");
   requireValidCssVars(changes.customCssVars?.values ?? {});
@@ -119,7 +120,9 @@ function isTimeZone(value: string): boolean {
   }
 }
 
-function isWebUrl(value: string): boolean {
-  if (value === "") return true;
-  return URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol);
-}
+const isUrlOf =
+  (...protocols: string[]): Predicate =>
+  (value) =>
+    value === "" || (URL.canParse(value) && protocols.includes(new URL(value).protocol));
+const isWebUrl = isUrlOf("http:", "https:");
+const isHttpsUrl = isUrlOf("https:");

@@ -4,8 +4,9 @@ import { type BotSettings, readSettings, type StoredSettings } from "./bot-setti
 
 /** The parts of a bot that each turn needs. */
 export type StoredBotConfig = BotSettings & {
-  /** The fallbacks in other languages, by language. */
+  /** The fallbacks and the texts of the consent in other languages, by language. */
   fallbacks: Readonly<Record<string, string>>;
+  consentTexts: Readonly<Record<string, string>>;
   /** `hasEmbeddings`: at least one chunk has an embedding. */
   knowledge: { chunks: number; languages: string[]; hasEmbeddings: boolean };
   /** In the order in which they are matched. */
@@ -16,11 +17,14 @@ export type StoredBotConfig = BotSettings & {
 
 type BotConfigRow = Omit<StoredBotConfig, keyof BotSettings> & { settings: StoredSettings };
 
-const READ_BOT_CONFIG = `
-  SELECT b.settings,
+/** Returns SQL for one of the bot's texts by language. */
+const textsSql = (name: string) => `
          coalesce((
-           SELECT json_object_agg(t.key, t.value->>'fallback') FROM jsonb_each(b.display->'texts') t WHERE t.value->>'fallback' <> ''
-         ), '{}') AS fallbacks,
+           SELECT json_object_agg(t.key, t.value->>'${name}') FROM jsonb_each(b.display->'texts') t WHERE t.value->>'${name}' <> ''
+         ), '{}')`;
+
+const READ_BOT_CONFIG = `
+  SELECT b.settings, ${textsSql("fallback")} AS fallbacks, ${textsSql("consentText")} AS "consentTexts",
          (
            SELECT json_build_object('chunks', coalesce(sum(s.chunks), 0), 'languages', coalesce(json_agg(DISTINCT s.language), '[]'),
                                     'hasEmbeddings', coalesce(bool_or(s.embedded > 0), false))

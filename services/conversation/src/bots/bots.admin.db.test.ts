@@ -33,6 +33,9 @@ describe("bots", () => {
       model: "",
       timeZone: "UTC",
       visitorMessagesPerDay: 0,
+      consentText: "",
+      consentVersion: "1",
+      consentLink: "",
       display: {
         name: "Ada",
         position: "bottom-right",

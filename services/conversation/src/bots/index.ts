@@ -2,6 +2,6 @@ export { readBotConfig } from "./bot-config.store.ts";
 export type { BotConfig, GetBotConfig } from "./bot-configs.service.ts";
 export type { Display } from "./bot-settings.ts";
 export type { BotRef } from "./bots.store.ts";
-export { chooseFallback } from "./fallback.ts";
+export { chooseTranslation } from "./choose-translation.ts";
 export { isModelName } from "./model-name.ts";
 export { botNotFound, requireBotId } from "./require-bot.service.ts";

@@ -39,6 +39,7 @@ const CONTENT_COLUMNS = [
   "messages.content",
   "messages.error_message",
   "messages.tools_called",
+  "sessions.consent_version",
   "sessions.referrer",
   "sessions.user_agent",
   "sessions.visitor_id",
@@ -61,6 +62,7 @@ async function createMarkedSession(marker: string) {
     visitorMetadata: JSON.stringify({ marker }),
     referrer: marker,
     userAgent: marker,
+    consentVersion: marker,
   };
   const markedHash = () => Buffer.concat([Buffer.from(marker, "hex"), randomBytes(16)]);
   const turn = (overrides = {}) =>

@@ -16,7 +16,7 @@ const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 const ERASE_SESSION = `
   UPDATE conversation.sessions s
   SET erased_at = now(), visitor_id = NULL, replaced_visitor = NULL, visitor_metadata = NULL, referrer = NULL, user_agent = NULL,
-      message_count = 0, ratings_up = 0, ratings_down = 0, reviews_good = 0, reviews_bad = 0
+      consent_version = NULL, consented_at = NULL, message_count = 0, ratings_up = 0, ratings_down = 0, reviews_good = 0, reviews_bad = 0
   WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.erased_at IS NULL
     AND ($3::int IS NULL OR (
       s.last_activity_at < now() - make_interval(mins => $3)

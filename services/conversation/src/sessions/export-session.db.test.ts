@@ -79,8 +79,8 @@ test("GetTranscript exports the transcript with every field that the contract sp
   });
 });
 
-test("GetTranscript exports whether a visitor is verified only with reviews", async () => {
-  const turn = newTurn(bot, { visitorId: "v1", visitorVerified: true });
+test("GetTranscript exports whether a visitor is verified, and the consent, only with reviews", async () => {
+  const turn = newTurn(bot, { visitorId: "v1", visitorVerified: true, consentVersion: "2" });
   await runTurn(system.database, turn);
   const { workspaceId, sessionId } = turn;
   const read = async (withReviews: boolean) => {
@@ -88,8 +88,9 @@ test("GetTranscript exports whether a visitor is verified only with reviews", as
     return JSON.parse((await collect(system.sessions.getTranscript(request, { timeoutMs: 60_000 }))).text);
   };
   const { session } = await read(false);
-  expect(session).not.toHaveProperty("visitor_verified");
-  expect((await read(true)).session).toEqual({ ...session, visitor_verified: true });
+  for (const name of ["visitor_verified", "consent_version", "consented_at"]) expect(session).not.toHaveProperty(name);
+  const consent = { consent_version: "2", consented_at: session.started_at };
+  expect((await read(true)).session).toEqual({ ...session, visitor_verified: true, ...consent });
 });
 
 test("GetTranscript leaves out turns that are still streaming, and exports a session without messages", async () => {

@@ -58,7 +58,7 @@ export type ExportOptions = {
   afterMessageId?: number;
   /** Adds each message's review. */
   withReviews?: boolean;
-  /** Adds to the session whether its visitor is verified. */
+  /** Adds to the session whether its visitor is verified, and its consent. */
   withVerification?: boolean;
 };
 

@@ -17,6 +17,12 @@ export {
 export { requireSessionFilters, type SessionFilters } from "./session-filters.ts";
 export { sessionNotFound } from "./session-not-found.ts";
 export { formatPosition, parsePosition, type SessionPosition, toTimestamp } from "./session-position.ts";
-export { mayUseSessionSql, type RequestVisitor, refusesTurn } from "./session-visitor.store.ts";
+export {
+  hasConsent,
+  mayUseSessionSql,
+  type RequestVisitor,
+  refusesTurn,
+  type SessionRequest,
+} from "./session-visitor.store.ts";
 export { findSession } from "./sessions.store.ts";
 export { refuseVisitorMismatch } from "./visitor-mismatch.service.ts";

@@ -65,8 +65,9 @@ export const SESSION_FIELDS = `
   s.session_id AS id, b.slug AS bot_slug, s.source, s.visitor_id, s.visitor_metadata, s.referrer, s.user_agent,
   ${formatTimeSql("s.started_at")} AS started_at, ${formatTimeSql("s.last_activity_at")} AS last_activity_at`;
 
-/** SESSION_FIELDS, and a field that the transcript `export.json` and the exports of all sessions do not contain. */
-export const OWNER_SESSION_FIELDS = `${SESSION_FIELDS}, s.visitor_verified`;
+/** SESSION_FIELDS, and fields that the transcript `export.json` and the exports of all sessions do not contain. */
+export const OWNER_SESSION_FIELDS = `${SESSION_FIELDS}, s.visitor_verified, coalesce(s.consent_version, '') AS consent_version,
+  coalesce(${formatTimeSql("s.consented_at")}, '') AS consented_at`;
 
 /** SQL of a message's fields in a transcript. Needs `m`, a row of conversation.messages. */
 export const MESSAGE_FIELDS = `

@@ -32,6 +32,24 @@ export async function refusesTurn(
   return rowCount === 1;
 }
 
+const HAS_CONSENT = `
+  SELECT FROM conversation.sessions s
+  WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.consent_version = $3 AND ($4 = '' OR s.visitor_id IN ('', $4))`;
+
+/** Whether the session's visitor has agreed to a version of the bot's consent. The consent of another visitor does not count. */
+export async function hasConsent(
+  database: Database,
+  { workspaceId, sessionId, visitorId }: SessionRequest,
+  version: string,
+): Promise<boolean> {
+  const { rowCount } = await database.query({
+    name: "has_consent",
+    text: HAS_CONSENT,
+    values: [workspaceId, sessionId, version, visitorId],
+  });
+  return rowCount === 1;
+}
+
 const HAS_OTHER_VISITOR = `
   SELECT FROM conversation.sessions s
   WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.bot_id = $3 AND s.source = 'widget' AND s.deleted_at IS NULL AND s.erased_at IS NULL

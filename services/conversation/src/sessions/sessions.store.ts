@@ -14,6 +14,9 @@ export type SessionDetails = {
   visitorMetadata: string;
   referrer: string;
   userAgent: string;
+  /** The version of the bot's consent that the visitor agreed to; empty if none. */
+  consentVersion: string;
+  consentedAt: Date | null;
 };
 
 /** Undefined if there is no such session or if it was deleted or erased. */
@@ -26,7 +29,8 @@ export async function findSession(
     `SELECT s.session_id AS id, b.slug AS "botSlug", s.source, s.started_at AS "startedAt", s.last_activity_at AS "lastActivityAt",
             coalesce(s.visitor_id, '') AS "visitorId", s.visitor_verified AS "visitorVerified",
             coalesce(s.visitor_metadata, '{}')::text AS "visitorMetadata",
-            coalesce(s.referrer, '') AS referrer, coalesce(s.user_agent, '') AS "userAgent"
+            coalesce(s.referrer, '') AS referrer, coalesce(s.user_agent, '') AS "userAgent",
+            coalesce(s.consent_version, '') AS "consentVersion", s.consented_at AS "consentedAt"
      FROM conversation.sessions s
      JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
      WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${IS_LISTED}`,

@@ -49,6 +49,7 @@ export function newTurn(bot: Bot, fields: Partial<NewTurn> = {}): NewTurn {
     blocked: undefined,
     keyHash: undefined,
     requestHash: undefined,
+    consentVersion: undefined,
     ...fields,
   };
 }
@@ -66,6 +67,8 @@ export type OpenRequest = {
   visitorMetadata: string;
   keyHash?: Uint8Array;
   requestHash?: Uint8Array;
+  consentVersion?: string;
+  acceptLanguage?: string;
 };
 
 /** Returns an OpenTurn request for a new session. */

@@ -3,7 +3,7 @@ import { moderateMessage, type PatternThreadPool } from "@parley/bot-rules/moder
 import { findContinuedQuestion, isFollowUp } from "@parley/bot-rules/questions";
 import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conversation";
 import { type Database, ServiceError } from "@parley/service-kit";
-import { type BotConfig, botNotFound, chooseFallback, type GetBotConfig } from "../bots/index.ts";
+import { type BotConfig, botNotFound, chooseTranslation, type GetBotConfig } from "../bots/index.ts";
 import {
   type BotKnowledge,
   readPassages,
@@ -12,14 +12,15 @@ import {
   searchHybrid,
 } from "../knowledge/index.ts";
 import type { TurnCounter } from "../metrics.ts";
-import { refuseVisitorMismatch, sessionNotFound } from "../sessions/index.ts";
+import { refusesTurn, refuseVisitorMismatch, sessionNotFound } from "../sessions/index.ts";
 import { selectPassagesForPrompt } from "./budget.ts";
 import type { CapReached } from "./cap-reached.ts";
 import { readEarlierMessages } from "./history.store.ts";
 import { findKeyedTurn } from "./keyed-turns.store.ts";
+import { findMissingConsent, type MissingConsent, readGivenConsent } from "./missing-consent.service.ts";
 import { findOpenedTurn, MAX_RUNNING_KEYED_TURNS, openTurn } from "./open-turn.store.ts";
 import { encodePrompt } from "./prompt.ts";
-import { requireSameRequest, toStoredTurnMessage } from "./stored-turn.ts";
+import { isSameRequest, requireSameRequest, toStoredTurnMessage } from "./stored-turn.ts";
 import { requireValidTurnRequest } from "./turn-request.ts";
 
 export type OpenTurnDeps = {
@@ -36,8 +37,9 @@ type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
 const MAX_ATTEMPTS = 2;
 
 /**
- * Opens a turn. Returns its prompt, the verdict of the moderation pattern that blocked the message, or the existing turn with the idempotency
- * key. Looks for an existing turn only if the statement that opens the turn stored nothing, which keeps a new turn cheap.
+ * Opens a turn. Returns its prompt, the verdict of the moderation pattern that blocked the message, the existing turn with the idempotency
+ * key, or the consent that the visitor must give first. Looks for an existing turn only if the statement that opens the turn stored nothing, which
+ * keeps a new turn cheap, or if the consent is missing.
  *
  * A repeated call returns the message id, model, message, passages and history of the first call. The rest of the prompt comes from the bot's
  * current configuration and documents.
@@ -50,7 +52,10 @@ export async function handleOpenTurn(
   const { workspaceId, botId, message } = request;
   const config = await botConfigs(workspaceId, botId);
   if (config === undefined) throw botNotFound();
-  const bot = { ...config, fallback: chooseFallback(config, request.acceptLanguage) };
+  const bot = { ...config, fallback: chooseTranslation(config.fallback, config.fallbacks, request.acceptLanguage) };
+  // Before the search, which sends the message to the model of the embeddings.
+  const missingConsent = await findMissingConsent(database, bot, request);
+  if (missingConsent !== undefined) return openWithoutConsent(database, request, bot, missingConsent);
 
   const blocked = await moderateMessage(patternThreads, workspaceId, message, bot.messagePatterns, bot.fallback);
   const searchStartedAt = performance.now();
@@ -68,6 +73,7 @@ export async function handleOpenTurn(
     model: bot.model,
     chunkIds: passages.map((passage) => passage.id),
     blocked,
+    consentVersion: readGivenConsent(bot, request),
     ...(request.keyHash.length === 0 && { keyHash: undefined, requestHash: undefined }),
   };
   let opened = await openTurn(database, turn);
@@ -119,6 +125,26 @@ async function readExisting(
       );
   }
   return readRepeatedTurn(database, request, bot);
+}
+
+/**
+ * Returns the existing turn of a request without the consent that its bot asks for, because a repeated request needs none; otherwise the missing
+ * consent. Throws if the visitor may not use the session.
+ */
+async function openWithoutConsent(
+  database: Database,
+  request: OpenTurnRequest,
+  bot: BotConfig,
+  consentRequired: MissingConsent,
+): Promise<Response> {
+  const turn = request.keyHash.length > 0 ? (await findKeyedTurn(database, request)).turn : undefined;
+  if (turn !== undefined && turn.turnId !== request.turnId && isSameRequest(turn, request.requestHash))
+    return { existing: toStoredTurnMessage(turn) };
+  const repeated = await readRepeatedTurn(database, request, bot);
+  if (repeated !== undefined) return repeated;
+  await refuseVisitorMismatch(database, request);
+  if (await refusesTurn(database, request)) throw sessionNotFound();
+  return { consentRequired };
 }
 
 /** Returns the request's own turn. Returns undefined if the turn does not exist, or if its session was deleted or erased. */

@@ -28,6 +28,8 @@ export type NewTurn = RequestVisitor & {
   /** Undefined, like `requestHash`, for a turn without an idempotency key. */
   keyHash: Uint8Array | undefined;
   requestHash: Uint8Array | undefined;
+  /** The version of the bot's consent that the visitor agrees to; undefined to keep the session's. */
+  consentVersion: string | undefined;
 };
 
 export type OpenedTurn = {
@@ -48,6 +50,12 @@ const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint
  */
 const REPLACES_VISITOR = "(excluded.visitor_id <> '' AND s.visitor_id <> '' AND excluded.visitor_id <> s.visitor_id)";
 
+/**
+ * SQL condition in openTurnSql's update: the session keeps its consent, with the time of the first message that had it. It loses the consent of
+ * another visitor.
+ */
+const KEEPS_CONSENT = `((excluded.consent_version IS NULL OR excluded.consent_version = s.consent_version) AND NOT ${REPLACES_VISITOR})`;
+
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
 // - The upsert locks the session's row. The clock is read after that, so that within a session a higher message id has a later time.
@@ -60,9 +68,9 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
   WITH ${before} session AS (
     INSERT INTO conversation.sessions AS s (
       workspace_id, session_id, bot_id, source, visitor_id, visitor_verified, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
-      last_message_id, message_count
+      last_message_id, message_count, consent_version, consented_at
     )
-    SELECT :workspaceId, :sessionId::uuid, :botId::uuid, :source, :visitorId, :visitorVerified::boolean, coalesce(nullif(${keep(":visitorMetadata")}, ''), '{}')::jsonb, ${keep(":referrer")}, ${keep(":userAgent")}, started.at, started.at, :firstReplyId::bigint, 2
+    SELECT :workspaceId, :sessionId::uuid, :botId::uuid, :source, :visitorId, :visitorVerified::boolean, coalesce(nullif(${keep(":visitorMetadata")}, ''), '{}')::jsonb, ${keep(":referrer")}, ${keep(":userAgent")}, started.at, started.at, :firstReplyId::bigint, 2, :consentVersion::text, CASE WHEN :consentVersion::text IS NOT NULL THEN started.at END
     FROM (SELECT clock_timestamp() AS at) started
     WHERE NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = :workspaceId AND t.turn_id = :turnId)
       AND NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = :workspaceId AND t.session_id = :sessionId AND t.key_hash = :keyHash::bytea)
@@ -77,6 +85,8 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
             WHEN ${keep(":visitorMetadata")} <> '' OR (${REPLACES_VISITOR} AND s.source = 'widget') THEN excluded.visitor_metadata
             ELSE s.visitor_metadata
           END,
+          consent_version = CASE WHEN ${KEEPS_CONSENT} THEN s.consent_version ELSE excluded.consent_version END,
+          consented_at = CASE WHEN ${KEEPS_CONSENT} THEN s.consented_at ELSE excluded.consented_at END,
           message_count = s.message_count + 2,
           last_activity_at = greatest(s.last_activity_at, clock_timestamp()),
           (last_message_id, visitor_since, replaced_visitor) = (

@@ -17,7 +17,7 @@ export type KnowledgeMatches = {
 export type Exchange = { message: string; reply: string };
 
 export type PromptParts = KnowledgeMatches & {
-  bot: Omit<BotConfig, "fallbacks" | "knowledge" | "messagePatterns">;
+  bot: Omit<BotConfig, "fallbacks" | "consentTexts" | "knowledge" | "messagePatterns">;
   /** Oldest first. */
   history: readonly Exchange[];
   message: string;

@@ -5,11 +5,16 @@ import { ServiceError } from "@parley/service-kit";
 import type { StoredTurn } from "./keyed-turns.store.ts";
 
 /**
- * Throws idempotency_key_reused if the new request has another message than the request that opened the turn. A turn without an idempotency
- * key has a null `requestHash` and is not checked.
+ * Whether the new request has the message of the request that opened the turn. A turn without an idempotency key has a null `requestHash` and is
+ * not checked.
  */
-export function requireSameRequest({ requestHash }: StoredTurn, newRequestHash: Uint8Array): void {
-  if (requestHash !== null && Buffer.compare(requestHash, newRequestHash) !== 0)
+export function isSameRequest({ requestHash }: StoredTurn, newRequestHash: Uint8Array): boolean {
+  return requestHash === null || Buffer.compare(requestHash, newRequestHash) === 0;
+}
+
+/** Throws idempotency_key_reused if the new request is not the same. */
+export function requireSameRequest(turn: StoredTurn, newRequestHash: Uint8Array): void {
+  if (!isSameRequest(turn, newRequestHash))
     throw new ServiceError("failed_precondition", "idempotency_key_reused", "the key was used with another message");
 }
 

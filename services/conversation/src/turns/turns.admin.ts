@@ -52,6 +52,7 @@ export function createTurnAdmin(
             ...session,
             startedAt: session.startedAt.toISOString(),
             lastActivityAt: session.lastActivityAt.toISOString(),
+            consentedAt: session.consentedAt?.toISOString() ?? "",
           },
           turns: page.map(({ message, reply, rating, ratingReason, review, ...turn }) => ({
             ...{ message, reply, rating, ratingReason, review },

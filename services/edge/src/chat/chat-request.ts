@@ -1,3 +1,5 @@
+import { BotChangesSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
 import Type, { type Static } from "typebox";
 import { inKiB, MAX_LEVELS, MAX_STRUCTURE_BYTES } from "../http/index.ts";
 import { MAX_METADATA_BYTES, MAX_VISITOR_ID_CHARACTERS, VisitorToken } from "../visitors/index.ts";
@@ -10,6 +12,7 @@ import { MAX_METADATA_BYTES, MAX_VISITOR_ID_CHARACTERS, VisitorToken } from "../
  */
 export const MAX_TURN_BODY_BYTES = 300 * 1024;
 export const MAX_MESSAGE_CHARACTERS = 4_000;
+const MAX_CONSENT_VERSION_CHARACTERS = limitsOf(BotChangesSchema.field.consentVersion).max;
 
 export const PublicKey = Type.String({
   minLength: 1,
@@ -60,6 +63,13 @@ export const ChatRequest = Type.Object(
     ),
     ...TURN,
     visitor_token: VisitorToken,
+    consent_version: Type.Optional(
+      Type.String({
+        maxLength: MAX_CONSENT_VERSION_CHARACTERS,
+        description:
+          "The version of the bot's consent that the visitor has agreed to: `consent.version` of the 403 `consent_required`. The session keeps it.",
+      }),
+    ),
   },
   { title: "ChatRequest", description: `A visitor's message. ${PARSING}` },
 );

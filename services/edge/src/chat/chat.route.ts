@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import Type from "typebox";
 import { type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "../auth/index.ts";
 import {
   addressBucket,
@@ -31,10 +32,22 @@ declare module "fastify" {
   }
 }
 
+const Consent = Type.Object(
+  {
+    version: Type.String({ description: "Send it as `consent_version` when the visitor agrees." }),
+    text: Type.String({
+      description:
+        "What the visitor must agree to, in Markdown: in the first language of `Accept-Language` that the bot has.",
+    }),
+    link: Type.String({ description: "An `https` URL with more about it; empty for none." }),
+  },
+  { title: "Consent", description: "What a visitor must agree to. Only with `consent_required`." },
+);
+
 const CHAT: Operation = {
   operationId: "chat",
   summary: "Stream a reply",
-  description: `Streams the reply to a visitor's message. Checks run in this order: JSON, required fields, length, UUID, rate limit, key, origin, visitor token, session, idempotency key, limit of the visitor's messages. The response reports the first failure. A request that fails validation does not count against the chat limit but as a malformed request: an address that has sent more than ${POLICIES.malformed.limit} malformed requests in a minute gets 429 before the body is read.`,
+  description: `Streams the reply to a visitor's message. Checks run in this order: JSON, required fields, length, UUID, rate limit, key, origin, visitor token, session, consent, idempotency key, limit of the visitor's messages. The response reports the first failure. A request that fails validation does not count against the chat limit but as a malformed request: an address that has sent more than ${POLICIES.malformed.limit} malformed requests in a minute gets 429 before the body is read.`,
   isLimited: true,
   responses: {
     ...WIDGET_REFUSALS,
@@ -44,6 +57,14 @@ const CHAT: Operation = {
       ...MESSAGE_CODES,
     ),
     401: VISITOR_REFUSED,
+    403: {
+      ...refused(
+        "The `Origin` is missing, `null`, or does not match the key's allowed domains (`origin_not_allowed`); or the visitor must agree to the bot's consent first (`consent_required`): show `consent` to the visitor, and repeat the request with `consent_version`.",
+        "origin_not_allowed",
+        "consent_required",
+      ),
+      fields: { consent: Consent },
+    },
     404: refused(
       "The session was deleted, or belongs to another bot, to the playground or to another verified visitor. With `Last-Event-ID`: no turn has this idempotency key (`turn_not_found`).",
       "session_not_found",
@@ -95,6 +116,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
         acceptLanguage: truncateHeader(acceptLanguage),
+        consentVersion: request.body.consent_version ?? "",
         client: deps.hashClient(workspaceId, networkBucket(clientBucket)),
       };
       const context = { clientBucket, reply, stopwatch, hasIdentityKeys, visitorMessagesPerDay };

@@ -88,6 +88,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
         acceptLanguage: truncateHeader(acceptLanguage),
+        consentVersion: "",
         client: deps.hashClient(workspaceId, clientBucket),
       };
       const context = { clientBucket, reply, stopwatch, hasIdentityKeys: false, visitorMessagesPerDay: 0 };

@@ -7,12 +7,14 @@ export class HttpError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** Distinguishes the causes of one code for operators, such as the limit that was reached. Empty if the code has one cause. */
   readonly reason: string;
+  /** The fields of the response's body, besides the code. */
+  readonly fields: Readonly<Record<string, unknown>>;
 
   constructor(
     status: number,
     code: string,
     headers: Readonly<Record<string, string>> = {},
-    { reason = "", ...options }: ErrorOptions & { reason?: string } = {},
+    { reason = "", fields = {}, ...options }: ErrorOptions & Partial<Pick<HttpError, "reason" | "fields">> = {},
   ) {
     super(code, options);
     this.name = "HttpError";
@@ -20,6 +22,7 @@ export class HttpError extends Error {
     this.code = code;
     this.headers = headers;
     this.reason = reason;
+    this.fields = fields;
   }
 }
 

@@ -17,6 +17,8 @@ export type RouteResponse = {
   content?: Readonly<Record<string, MediaType>>;
   /** The codes of an error. */
   codes?: readonly string[];
+  /** The fields of an error's body, besides the code. Some codes do not have them. */
+  fields?: Readonly<Record<string, TSchema>>;
 };
 
 /** The responses of a route by status. */
@@ -119,9 +121,9 @@ type Route = {
 /** Returns the responses in the form that @fastify/swagger reads. Each header is below `x-header`; openapi.plugin.ts moves it to its place. */
 export function describeResponses(route: Route, responses: RouteResponses): Record<string, object> {
   const all = Object.entries({ ...responses, ...(route.method !== "HEAD" && { 405: METHOD_NOT_ALLOWED }) });
-  const described = all.map(([status, { description, content, codes, headers }]) => {
+  const described = all.map(([status, { description, content, codes, fields, headers }]) => {
     const names = Object.entries({ ...commonHeaders(route, Number(status)), ...headers });
-    const body = content ?? (codes && { "application/json": { schema: errorSchema(route.config, codes) } });
+    const body = content ?? (codes && { "application/json": { schema: errorSchema(route.config, codes, fields) } });
     return [
       status,
       {
@@ -138,8 +140,8 @@ function toHeader(header: Header | string): object {
   return typeof header === "string" ? { $ref: `#/components/headers/${header}` } : header;
 }
 
-function errorSchema({ errorKey = "error" }: FastifyContextConfig, codes: readonly string[]): object {
-  return { type: "object", required: [errorKey], properties: { [errorKey]: { enum: codes } } };
+function errorSchema({ errorKey = "error" }: FastifyContextConfig, codes: readonly string[], fields = {}): object {
+  return { type: "object", required: [errorKey], properties: { [errorKey]: { enum: codes }, ...fields } };
 }
 
 /** Returns the headers that every response of a route with this status has. */

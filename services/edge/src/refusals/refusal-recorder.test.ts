@@ -79,6 +79,13 @@ test("records at most 100 refusals of all clients in 10 s", () => {
   expect(log.info.mock.lastCall).toMatchObject([{ unrecorded: 50 }, "request refused"]);
 });
 
+test("neither logs nor stores consent_required, which every new visitor gets", () => {
+  const { stored, log, refuse } = createRecorder();
+  refuse({ code: "consent_required", status: 403, reason: "" });
+  expect(stored).toEqual([]);
+  expect([...log.info.mock.calls, ...log.warn.mock.calls]).toEqual([]);
+});
+
 test("logs a failure as a warning with its cause, and neither logs nor stores a client that has left or a request outside the API", () => {
   const { stored, log, refuse } = createRecorder();
   const error = new Error("no database");

@@ -41,6 +41,8 @@ const MAX_OF_CLIENT_AND_CODE = 5;
 /** In a window, of this process. */
 const MAX_OF_PROCESS = 100;
 const CLIENT_HASH_BYTES = 6;
+/** Not recorded: they ask something of every new visitor, and would displace the refusals that somebody has to explain. */
+const EXPECTED_CODES: ReadonlySet<string> = new Set(["consent_required"]);
 /** Every issued key matches. Other values are not keys, and may be a password or an email address. */
 const KEY_PATTERN = /^\w{12,128}$/;
 const KEY_SUFFIX_LENGTH = 4;
@@ -87,7 +89,7 @@ export function createRefusalRecorder(deps: RecorderDeps): RecordRefusal {
 
   return (refusal, request) => {
     // A client that has left was not refused.
-    if (!isApiRoute(refusal.route) || refusal.status === 499) return;
+    if (!isApiRoute(refusal.route) || refusal.status === 499 || EXPECTED_CODES.has(refusal.code)) return;
     const isFailure = refusal.status >= 500 && refusal.code !== "overloaded";
     const isRecorded = mayRecord(`${refusal.code} ${request.workspaceId || request.publicKey} ${request.ip}`);
     if (!isRecorded) unrecorded++;

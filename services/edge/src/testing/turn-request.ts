@@ -12,5 +12,6 @@ export const TURN_REQUEST = {
   referrer: "",
   userAgent: "",
   acceptLanguage: "",
+  consentVersion: "",
   client: new Uint8Array(),
 };

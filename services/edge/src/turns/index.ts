@@ -1,4 +1,5 @@
 export { closeAbandonedTurn } from "./close-abandoned-turn.ts";
+export { requireConsent } from "./consent.ts";
 export {
   createTerminalEvents,
   readEnding,

@@ -1,6 +1,7 @@
 import { RpcError, status } from "@parley/rpc";
 import type { OpenTurnResponse } from "@parley/rpc/conversation";
 import { withRetry } from "@parley/service-kit";
+import { requireConsent } from "./consent.ts";
 import type { KeyedReply } from "./keyed-reply.ts";
 import {
   completeTurn,
@@ -40,6 +41,7 @@ export async function runKeyedTurn(
     releaseStart = await deps.turnStartLimiter.begin(turn.workspaceId, reply.allClientsGoneSignal);
     await countMessage?.();
     const opened = await openWithRetry(deps, turn, stopwatch);
+    requireConsent(opened);
     if (opened.existing !== undefined) {
       reply.resolveToExistingTurn(opened.existing);
       return undefined;

@@ -5,6 +5,7 @@ import { type ErrorCode, OUTCOMES, outcomeFromProto } from "@parley/rpc/outcomes
 import { type QuotaService, ReserveStatus } from "@parley/rpc/quota";
 import { currentTracer, failpoint } from "@parley/service-kit";
 import type { UnpaidReplyLimiter } from "../rate-limits/index.ts";
+import { requireConsent } from "./consent.ts";
 import { createTerminalEvents, type TurnEnding } from "./ending.ts";
 import type { BlockedEvent, DoneEvent } from "./events.ts";
 import { type GenerationContext, type GenerationInput, generateReply } from "./generate-reply.ts";
@@ -44,6 +45,8 @@ export type TurnRequest = {
   referrer: string;
   userAgent: string;
   acceptLanguage: string;
+  /** The version of the bot's consent that the visitor agrees to; empty if none. */
+  consentVersion: string;
   /** A keyed hash of the client's network or user, for the bounds on its holds and its unpaid replies. */
   client: Uint8Array;
 };
@@ -89,8 +92,8 @@ export function identifyTurn(deps: TurnDeps, request: TurnRequest): IdentifiedTu
 
 /**
  * Runs a turn without an idempotency key. The sink gets exactly one `meta` first and one `end` last. Throws only before `meta`: RpcError if the
- * turn could not be opened or too many turns are starting, HttpError 499 if the visitor left before the turn could start, or an error of
- * `countMessage`.
+ * turn could not be opened or too many turns are starting, HttpError 403 if the visitor must agree to a consent first, HttpError 499 if the visitor left
+ * before the turn could start, or an error of `countMessage`.
  * @param cancel cancels the reply; called when another request stops it.
  */
 export async function runTurn(
@@ -110,6 +113,7 @@ export async function runTurn(
       handleOpenFailure(deps, turn, error, context.stopwatch);
       throw error;
     });
+    requireConsent(opened);
     const completed = await completeTurn(deps, turn, opened, { ...context, releaseStart });
     // A call of RunningTurns.cancel() that waits for this turn returns this ending when the turn is removed.
     running.ending = completed.ending;

@@ -28,6 +28,9 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
       "Limit a visitor's messages a day; 0: none.",
       wholeNumberParser(MESSAGES_PER_DAY.min, MESSAGES_PER_DAY.max),
     )
+    .option("--consent-text <text>", "Set what visitors must agree to; '' for nothing.")
+    .option("--consent-version <version>", "Set the consent's version; a change asks again.")
+    .option("--consent-link <url>", "Set the consent's https link; '' for none.")
     .option("--name <name>", "Set the name in the widget.")
     .option("--welcome-message <text>", "Set the first message in the widget.")
     .option("--logo-url <url>", "Set the logo's URL; '' for none.")

@@ -25,7 +25,7 @@ test("the export of a transcript times out only after one hour, because the read
   expect([await text(output), timeoutMs]).toEqual(['{"a":1}\n', 3_600_000]);
 });
 
-const NOBODY = { source: "widget", visitor_id: "", visitor_verified: false };
+const NOBODY = { source: "widget", visitor_id: "", visitor_verified: false, consent_version: "", consented_at: "" };
 
 /** Returns what `conversation show` prints for a transcript with these messages, on a terminal of this width. */
 async function show(messages: readonly object[], columns: number, visitor = NOBODY): Promise<string | undefined> {
@@ -74,4 +74,12 @@ test.each<[string, Partial<typeof NOBODY>, string]>([
   ["a member in the playground", { source: "playground", visitor_id: "anna" }, "visitor  anna"],
 ])("conversation show marks a visitor who is %s", async (_, fields, line) => {
   expect((await show([], 80, { ...NOBODY, ...fields }))?.split("\n")).toContain(line);
+});
+
+test("conversation show prints the visitor's consent only if there is one", async () => {
+  const consent = { consent_version: "2026-12", consented_at: "2026-12-01T09:30:00.123456+00:00" };
+  expect(await show([], 80, { ...NOBODY, ...consent })).toContain(
+    "\nconsent  2026-12 (2026-12-01T09:30:00.123456+00:00)\n",
+  );
+  expect(await show([], 80)).not.toContain("consent");
 });

@@ -19,6 +19,8 @@ type Transcript = {
     source: string;
     visitor_id: string;
     visitor_verified: boolean;
+    consent_version: string;
+    consented_at: string;
     started_at: string;
   };
   messages: {
@@ -49,7 +51,7 @@ export async function copyTranscript(
   output.write("\n");
 }
 
-/** Returns the export document with reviews and whether the visitor is verified, as JSON and as text for a terminal that is `columns` wide. */
+/** Returns the export document with reviews, whether the visitor is verified and the consent, as JSON and as text for a terminal that is `columns` wide. */
 export async function showTranscript(
   callAdmin: CallAdmin,
   request: TranscriptRequest,
@@ -61,13 +63,14 @@ export async function showTranscript(
     return JSON.parse(Buffer.concat(parts).toString("utf8")) as JsonValue;
   });
   const { session, messages } = document as Transcript;
-  const { source, visitor_id: visitorId, visitor_verified: visitorVerified } = session;
+  const { source, visitor_id: visitorId, visitor_verified: visitorVerified, consent_version: consent } = session;
   const visitor = describeVisitor({ source, visitorId, visitorVerified });
   const head = formatFields([
     ["session", session.id],
     ["bot", session.bot_slug],
     ["source", source],
     ["visitor", visitor === "" ? visitorId : `${visitorId} (${visitor})`],
+    ...(consent === "" ? [] : [["consent", `${consent} (${session.consented_at})`] as [string, string]]),
     ["started", session.started_at],
   ]);
   return { json: document, text: [head, ...messages.map((message) => formatMessage(message, columns))].join("\n") };

@@ -32,8 +32,8 @@ export type CountMalformed = (request: FastifyRequest, reply: FastifyReply) => P
 export type ErrorsOptions = { onRefusal: OnRefusal; countMalformed: CountMalformed };
 
 /**
- * Turns every error that a route throws into a response: a status and `{"<key>": "<code>"}`, without internal details. Counts requests
- * that fail validation (400) or are too large (413) as malformed.
+ * Turns every error that a route throws into a response: a status and `{"<key>": "<code>"}` with the error's fields, without internal details.
+ * Counts requests that fail validation (400) or are too large (413) as malformed.
  */
 export const errors = plugin<ErrorsOptions>(
   async (app, { onRefusal, countMalformed }) => {
@@ -54,7 +54,7 @@ export const errors = plugin<ErrorsOptions>(
         .code(refusal.status)
         .headers(refusal.headers)
         .header("cache-control", "no-store")
-        .send({ [key]: refusal.code });
+        .send({ [key]: refusal.code, ...refusal.fields });
     });
     // A hook, because a not-found handler would run only after the body is read.
     app.addHook("onRequest", (request, _, done) => {

@@ -362,6 +362,27 @@ export declare type Bot = Message<"parley.conversation.v1.Bot"> & {
    * @generated from field: int32 visitor_messages_per_day = 10;
    */
   visitorMessagesPerDay: number;
+
+  /**
+   * The text that a visitor must agree to before the first message; empty to ask for no consent.
+   *
+   * @generated from field: string consent_text = 11;
+   */
+  consentText: string;
+
+  /**
+   * The version of the consent. A visitor who agreed to another version is asked again.
+   *
+   * @generated from field: string consent_version = 12;
+   */
+  consentVersion: string;
+
+  /**
+   * An https URL with more about the consent; may be empty.
+   *
+   * @generated from field: string consent_link = 13;
+   */
+  consentLink: string;
 };
 
 /**
@@ -522,6 +543,29 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
    * @generated from field: optional int32 visitor_messages_per_day = 16;
    */
   visitorMessagesPerDay?: number | undefined;
+
+  /**
+   * The text that a visitor must agree to before the first message, in the widget's Markdown, 1 to 2,000 characters; empty to
+   * ask for no consent.
+   *
+   * @generated from field: optional string consent_text = 17;
+   */
+  consentText?: string | undefined;
+
+  /**
+   * The version of the consent, 1 to 64 characters; "1" for a bot without one. A visitor who agreed to another version is
+   * asked again.
+   *
+   * @generated from field: optional string consent_version = 18;
+   */
+  consentVersion?: string | undefined;
+
+  /**
+   * An https URL with more about the consent, at most 2,000 characters; empty for none.
+   *
+   * @generated from field: optional string consent_link = 19;
+   */
+  consentLink?: string | undefined;
 };
 
 /**
@@ -2957,7 +3001,8 @@ export declare type GetTranscriptRequest = Message<"parley.conversation.v1.GetTr
   sessionId: string;
 
   /**
-   * Whether each message also has its review, as in ExportSessions, and the session visitor_verified, as in SessionSummary.
+   * Whether each message also has its review, as in ExportSessions, and the session visitor_verified, as in SessionSummary, and
+   * consent_version and consented_at, as in SessionDetails.
    *
    * @generated from field: bool with_reviews = 3;
    */
@@ -4062,6 +4107,20 @@ export declare type SessionDetails = Message<"parley.conversation.v1.SessionDeta
    * @generated from field: bool visitor_verified = 10;
    */
   visitorVerified: boolean;
+
+  /**
+   * The version of the bot's consent that the visitor agreed to; empty if none.
+   *
+   * @generated from field: string consent_version = 11;
+   */
+  consentVersion: string;
+
+  /**
+   * When the visitor agreed, RFC 3339 in UTC; empty if there is no consent.
+   *
+   * @generated from field: string consented_at = 12;
+   */
+  consentedAt: string;
 };
 
 /**

@@ -308,6 +308,13 @@ export declare type BotTexts = Message<"parley.conversation.v1.BotTexts"> & {
    * @generated from field: string fallback = 4;
    */
   fallback: string;
+
+  /**
+   * The text that a visitor must agree to; empty for the bot's own. Without a text of its own, the bot asks for no consent.
+   *
+   * @generated from field: string consent_text = 5;
+   */
+  consentText: string;
 };
 
 /**
@@ -565,6 +572,14 @@ export declare type OpenTurnRequest = Message<"parley.conversation.v1.OpenTurnRe
    * @generated from field: bool visitor_verified = 15;
    */
   visitorVerified: boolean;
+
+  /**
+   * The version of the bot's consent that the visitor has agreed to; may be empty. Stored with the session, with its time, if
+   * it is the current version. Ignored if the bot asks for no consent, and in the playground.
+   *
+   * @generated from field: string consent_version = 16;
+   */
+  consentVersion: string;
 };
 
 /**
@@ -628,6 +643,13 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
    * @generated from field: parley.conversation.v1.StoredTurn existing = 7;
    */
   existing?: StoredTurn | undefined;
+
+  /**
+   * Set if the visitor must agree first. Nothing was opened then, and the other fields are unset.
+   *
+   * @generated from field: parley.conversation.v1.Consent consent_required = 8;
+   */
+  consentRequired?: Consent | undefined;
 };
 
 /**
@@ -635,6 +657,40 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
  * Use `create(OpenTurnResponseSchema)` to create a new message.
  */
 export declare const OpenTurnResponseSchema: GenMessage<OpenTurnResponse>;
+
+/**
+ * Consent is what a visitor must agree to before a bot reads a message.
+ *
+ * @generated from message parley.conversation.v1.Consent
+ */
+export declare type Consent = Message<"parley.conversation.v1.Consent"> & {
+  /**
+   * The version that consent_version must equal. The session keeps it until it gets another visitor_id.
+   *
+   * @generated from field: string version = 1;
+   */
+  version: string;
+
+  /**
+   * The text, in the widget's Markdown: in the first of the visitor's languages that the bot has one for, otherwise the bot's own.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * An https URL with more about it; may be empty.
+   *
+   * @generated from field: string link = 3;
+   */
+  link: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.Consent.
+ * Use `create(ConsentSchema)` to create a new message.
+ */
+export declare const ConsentSchema: GenMessage<Consent>;
 
 /**
  * StoredTurn is a turn as the database has it.
@@ -876,6 +932,20 @@ export declare type FindTurnRequest = Message<"parley.conversation.v1.FindTurnRe
    * @generated from field: bool opens_turn = 10;
    */
   opensTurn: boolean;
+
+  /**
+   * As in OpenTurnRequest. Only for a call with opens_turn.
+   *
+   * @generated from field: string consent_version = 11;
+   */
+  consentVersion: string;
+
+  /**
+   * As in OpenTurnRequest. Only for a call with opens_turn.
+   *
+   * @generated from field: string accept_language = 12;
+   */
+  acceptLanguage: string;
 };
 
 /**
@@ -896,6 +966,13 @@ export declare type FindTurnResponse = Message<"parley.conversation.v1.FindTurnR
    * @generated from field: parley.conversation.v1.StoredTurn turn = 1;
    */
   turn?: StoredTurn | undefined;
+
+  /**
+   * Set if opens_turn is set and the visitor must agree first. The turn is then unset.
+   *
+   * @generated from field: parley.conversation.v1.Consent consent_required = 2;
+   */
+  consentRequired?: Consent | undefined;
 };
 
 /**
@@ -1451,7 +1528,9 @@ export declare const ConversationService: GenService<{
    * - RESOURCE_EXHAUSTED (overloaded): as for ResolveKey.
    *
    * Idempotent by (workspace_id, turn_id): a repeated call stores nothing and answers from the stored turn.
-   * If key_hash names another turn of the session, the call stores nothing and returns that turn as existing.
+   * If key_hash names another turn of the session, the call stores nothing and returns that turn as existing. If the bot asks
+   * for a consent that the visitor has not given, any other call stores nothing, calls no model and returns consent_required:
+   * after session_not_found and visitor_mismatch, and before idempotency_key_reused.
    * Deadline: 10 s. Only these codes, sent by this service, prove that the turn is not open. After any other error it
    * may be open, so the edge waits 32 s and calls CloseTurn with ERROR.
    *
@@ -1472,6 +1551,8 @@ export declare const ConversationService: GenService<{
    * - FAILED_PRECONDITION (idempotency_key_reused): request_hash is set, and the turn has a key and another hash.
    * - NOT_FOUND (session_not_found): opens_turn is set, there is no such turn, and OpenTurn would refuse the session.
    * - INVALID_ARGUMENT (invalid_argument): none of key_hash, message_id and opens_turn is set.
+   *
+   * If opens_turn is set and OpenTurn would return consent_required, this call returns it too.
    *
    * Deadline: 2 s.
    *

@@ -6,8 +6,11 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import { build, type Plugin, stop, transform } from "esbuild";
 import { minify } from "terser";
 import type { Manifest, ManifestFile } from "./src/assets.ts";
+import { GATE_ENGLISH } from "./src/gate/english.ts";
+import { PANEL_ENGLISH } from "./src/panel/english.ts";
 import { PLAYGROUND_ENGLISH } from "./src/playground/english.ts";
 import type { HashedFile } from "./src/shared/hashed-file.ts";
+import { TOOLS_ENGLISH } from "./src/tools/english.ts";
 
 const SOURCE = join(import.meta.dirname, "src");
 
@@ -101,15 +104,29 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   await mkdir(directory, { recursive: true });
   const output = new Output(directory);
 
-  const { languages, playgroundLanguages, labels, loadErrors } = await buildLanguages(output);
-  const tools = await output.writeHashed("tools.js", await bundle("tools/main.ts", "esm", {}));
-  const panelScript = await bundle("panel/main.ts", "esm", { LANGUAGES: languages, TOOLS: tools });
+  const texts = await readTexts("lang");
+  const tools = await buildChunk(output, "tools", selectTexts(texts, TOOLS_ENGLISH));
+  const gate = await buildChunk(output, "gate", selectTexts(texts, GATE_ENGLISH));
+  const panelTexts = selectTexts(texts, PANEL_ENGLISH);
+  const panelScript = await bundle("panel/main.ts", "esm", {
+    LANGUAGES: await writeTexts(output, panelTexts),
+    TOOLS: tools,
+    GATE: gate,
+  });
   const panel = await output.writeHashed("panel.js", panelScript);
-  await output.write("widget.js", await bundle("launcher/main.ts", "iife", { PANEL: panel, LABELS: labels }));
+  // Many languages have the English word.
+  const labels = Object.entries(textsByLanguage(texts, "chat")).filter(([, label]) => label !== "Chat");
+  const launcher = { PANEL: panel, LABELS: Object.fromEntries(labels) };
+  await output.write("widget.js", await bundle("launcher/main.ts", "iife", launcher));
 
-  await buildPlayground(output, playgroundLanguages);
+  await buildPlayground(output, panelTexts);
 
-  const manifest: Manifest = { panel, chunks: [tools[0]], loadErrors, files: { ...output.files } };
+  const manifest: Manifest = {
+    panel,
+    chunks: [tools[0], gate[0]],
+    loadErrors: textsByLanguage(texts, "loadFailed"),
+    files: { ...output.files },
+  };
   await output.write("manifest.json", Buffer.from(JSON.stringify(manifest)));
   // Ends esbuild's child process.
   await stop();
@@ -138,26 +155,26 @@ async function writeTexts(output: Output, texts: ReadonlyMap<string, Texts>, pre
   return [version, [...texts.keys()]] as const;
 }
 
-/** Writes the texts of the panel and of the playground, and returns the launcher's texts. */
-async function buildLanguages(output: Output) {
-  const [all, ofPlayground] = await Promise.all([readTexts("lang"), readTexts("playground/lang")]);
-  const ofPanel = new Map([...all].map(([language, { chat, loadFailed, ...texts }]) => [language, texts]));
-  const both = new Map(
-    [...ofPlayground].map(([language, texts]) => [language, { ...ofPanel.get(language), ...texts }]),
-  );
-  const byLanguage = (key: "chat" | "loadFailed") =>
-    Object.fromEntries([...all].map(([language, texts]) => [language, texts[key] ?? ""]));
-  // Many languages have the English word.
-  const labels = Object.entries(byLanguage("chat")).filter(([, label]) => label !== "Chat");
-  return {
-    languages: await writeTexts(output, ofPanel),
-    playgroundLanguages: await writeTexts(output, both, "playground."),
-    labels: Object.fromEntries(labels),
-    loadErrors: byLanguage("loadFailed"),
-  };
+/** Returns the texts that have the keys of `english`. */
+function selectTexts(all: ReadonlyMap<string, Texts>, english: Texts): Map<string, Texts> {
+  const select = (texts: Texts) => Object.fromEntries(Object.keys(english).map((key) => [key, texts[key] ?? ""]));
+  return new Map([...all].map(([language, texts]) => [language, select(texts)]));
 }
 
-async function buildPlayground(output: Output, languages: readonly unknown[]): Promise<void> {
+function textsByLanguage(all: ReadonlyMap<string, Texts>, key: "chat" | "loadFailed"): Record<string, string> {
+  return Object.fromEntries([...all].map(([language, texts]) => [language, texts[key] ?? ""]));
+}
+
+/** Builds a file that the panel loads when it is first needed, and its texts. */
+async function buildChunk(output: Output, name: string, texts: ReadonlyMap<string, Texts>): Promise<HashedFile> {
+  const languages = await writeTexts(output, texts, `${name}.`);
+  return output.writeHashed(`${name}.js`, await bundle(`${name}/main.ts`, "esm", { LANGUAGES: languages }));
+}
+
+async function buildPlayground(output: Output, panelTexts: ReadonlyMap<string, Texts>): Promise<void> {
+  const own = await readTexts("playground/lang");
+  const texts = new Map([...own].map(([language, each]) => [language, { ...panelTexts.get(language), ...each }]));
+  const languages = await writeTexts(output, texts, "playground.");
   const css = await transform(await readFile(join(SOURCE, "playground/playground.css"), "utf8"), {
     loader: "css",
     minify: true,

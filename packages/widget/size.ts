@@ -12,16 +12,25 @@ export const LIMITS_BYTES = { launcher: 4 * KB, total: 20 * KB, chunk: 6 * KB };
 
 /**
  * Returns sizes in bytes after gzip. `launcher` is what a page loads before the visitor opens the widget. `total` is the
- * launcher, the panel and the largest language file together. `chunks` are the files that the panel loads when they are first needed.
+ * launcher, the panel and the largest language file together. `chunks` are the files that the panel loads when they are first needed, each with its
+ * largest language file.
  */
 export function measureSizes(manifest: Manifest): { launcher: number; total: number; chunks: Map<string, number> } {
   const size = (file: string) => manifest.files[file]?.gzipBytes ?? Number.POSITIVE_INFINITY;
-  const languages = Object.keys(manifest.files).filter((file) => /^[a-z-]+\.[^.]+\.json$/.test(file));
+  /** `infix` is the name of a chunk and a period, or empty for the panel. */
+  const largestTexts = (infix: string) => {
+    const pattern = new RegExp(`^[a-z-]+\\.${infix}[^.]+\\.json$`);
+    return Math.max(...Object.keys(manifest.files).filter((file) => pattern.test(file)).map(size));
+  };
   const launcher = size("widget.js");
+  const measureChunk = (file: string) => {
+    const name = file.replace(/\..*/, "");
+    return [name, size(file) + largestTexts(`${name}.`)] as const;
+  };
   return {
     launcher,
-    total: launcher + size(manifest.panel[0]) + Math.max(...languages.map(size)),
-    chunks: new Map(manifest.chunks.map((file) => [file.replace(/\..*/, ""), size(file)])),
+    total: launcher + size(manifest.panel[0]) + largestTexts(""),
+    chunks: new Map(manifest.chunks.map(measureChunk)),
   };
 }
 

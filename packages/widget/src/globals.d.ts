@@ -15,5 +15,8 @@ declare const LABELS: Readonly<Record<string, string>>;
 /** The file with the controls below a reply. Defined only in the panel's bundle. */
 declare const TOOLS: import("./shared/types.ts").HashedFile;
 
-/** The part of the language files' names after the language, and the languages. Defined only in the panel's and the playground's bundles. */
+/** The file for what a visitor has to pass before a message is accepted. Defined only in the panel's bundle. */
+declare const GATE: import("./shared/types.ts").HashedFile;
+
+/** The part of the language files' names after the language, and the languages. Each bundle but the launcher's has its own. */
 declare const LANGUAGES: readonly [version: string, languages: readonly string[]];

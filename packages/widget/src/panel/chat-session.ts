@@ -19,6 +19,8 @@ export interface ChatView {
   show(entries: readonly Entry[], active?: ActiveEntry): void;
   /** Called when a turn enters a state that the visitor should learn of, with the seconds until a message is sent again. */
   onState(state: TurnState, seconds?: number): void;
+  /** Gets the fields that the service requires of a message. Rejects with a Failure if there are none. */
+  passGate(refusal: Failure, session: string, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /** Called when a turn ends. Without a code, the reply is complete. */
   onTurnEnd(replyId: string, code?: string): void;
 }
@@ -127,7 +129,7 @@ export class ChatSession {
 
   /** Never rejects. */
   async #runTurn(pending: Entry, resendsLeft = MAX_RESENDS): Promise<void> {
-    const { session, entries } = this.#store.read();
+    const { session, entries, gate } = this.#store.read();
     const turn = new AbortController();
     const signal = anySignal(turn.signal, this.#context.signal);
     const key = pending.key ?? this.#newId();
@@ -157,6 +159,18 @@ export class ChatSession {
         }
       }, THINKING_AFTER_MS);
     };
+    const passGate = async (refusal: Failure) => {
+      clearTimeout(thinkingTimer);
+      // Shows the message without the sign that the bot is writing.
+      this.#active = { entry: question };
+      this.show();
+      const fields = await this.#view.passGate(refusal, session, signal);
+      this.#store.putGate(session, fields);
+      this.#active = { entry: reply };
+      this.show();
+      waitForEvent();
+      return fields;
+    };
     waitForEvent();
     this.#turn = turn;
     turn.signal.onabort = () => void post(this.#context, "stop", session, { idempotency_key: key });
@@ -166,20 +180,23 @@ export class ChatSession {
     this.show();
     onState(question.failed ? "ended" : "typing");
     try {
-      ended = await sendMessage(this.#context, { session, message: question.text, key }, signal, (update) => {
-        // The service has received the message.
-        if (received === reply) {
-          question = { ...question, expires: Date.now() + UNFINISHED_REPLY_TTL_MS };
-          this.#store.put(session, question);
-        }
-        received = update;
-        waitForEvent();
-        if (received.text.length >= reply.text.length) {
-          reply = { ...reply, ...received };
-          this.#active = { entry: reply };
-          cancelAnimationFrame(this.#frame);
-          this.#frame = requestAnimationFrame(() => this.show());
-        }
+      ended = await sendMessage(this.#context, { session, message: question.text, key, gate }, signal, {
+        passGate,
+        onReply: (update) => {
+          // The service has received the message.
+          if (received === reply) {
+            question = { ...question, expires: Date.now() + UNFINISHED_REPLY_TTL_MS };
+            this.#store.put(session, question);
+          }
+          received = update;
+          waitForEvent();
+          if (received.text.length >= reply.text.length) {
+            reply = { ...reply, ...received };
+            this.#active = { entry: reply };
+            cancelAnimationFrame(this.#frame);
+            this.#frame = requestAnimationFrame(() => this.show());
+          }
+        },
       });
       reply = { ...empty, ...received };
     } catch (error) {

@@ -1,8 +1,5 @@
-/**
- * The panel's texts in English. Each file in src/lang has the same keys, and `chat` and `loadFailed`, the launcher's texts. `{n}` is replaced by a number, `{name}`
- * by the bot's name. No text needs a plural form: the number stands apart from the noun, as in "New messages: 2".
- */
-export const ENGLISH = {
+/** The texts that the panel needs from the start. The files that it loads later have texts of their own. */
+export const PANEL_ENGLISH = {
   input: "Your message",
   placeholder: "Write a message…",
   send: "Send",
@@ -16,13 +13,6 @@ export const ENGLISH = {
   typing: "{name} is writing",
   thinking: "Looking that up…",
   code: "Code",
-  copy: "Copy",
-  copied: "Copied",
-  up: "Good answer",
-  down: "Bad answer",
-  reason: "What was wrong? (optional)",
-  reasonSent: "Thank you for your feedback.",
-  ratingFailed: "The rating could not be saved.",
   retry: "Try again",
   latest: "Newest message",
   unread: "New messages: {n}",

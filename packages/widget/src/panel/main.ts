@@ -1,14 +1,17 @@
 import { addStyles, FULL_SCREEN_QUERY } from "../shared/dom.ts";
 import { directionOf } from "../shared/language.ts";
 import { readOpenState, writeOpenState } from "../shared/open-state.ts";
+import { renderMarkdown } from "../shared/render-markdown.ts";
 import type { Panel, PanelContext } from "../shared/types.ts";
 import { createUuid } from "../shared/uuid.ts";
 import { createAnnouncer } from "./announcer.ts";
 import { createBadge } from "./badge.ts";
 import { ChatSession } from "./chat-session.ts";
+import type { ChunkContext } from "./chunk.ts";
 import { createComposer } from "./composer.ts";
 import { createDialog } from "./dialog.ts";
-import { ENGLISH } from "./english.ts";
+import { PANEL_ENGLISH } from "./english.ts";
+import { createGateLoader } from "./gate-loader.ts";
 import { readVisitorId } from "./identity.ts";
 import { keepEventsFromPage } from "./keep-events.ts";
 import { createMessageLog } from "./message-log.ts";
@@ -22,7 +25,7 @@ import { fillPlaceholders, loadTexts, selectNotice } from "./words.ts";
 /** Creates the panel in the launcher's shadow root. It is hidden until `show` is called. */
 export async function mount(context: PanelContext): Promise<Panel> {
   const { root, signal, visitor } = context;
-  const { lang, words: widgetWords } = await loadTexts(ENGLISH, context.lang, context.base);
+  const { lang, words: widgetWords } = await loadTexts(PANEL_ENGLISH, context.lang, context.base);
   const { words: botWords, ...botTexts } = context.bot.texts?.[lang] ?? {};
   const bot = { ...context.bot, ...botTexts };
   const words = { ...widgetWords, ...botWords };
@@ -41,6 +44,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
       dialog.focus();
     }
   };
+  const chunkContext: ChunkContext = { ...context, lang, words, announce: status.announce, focus, renderMarkdown };
   let { resetAt } = store.read();
   /** Follows a change of the visitor by the page, and a change of the session by another tab. */
   const follow = () => {
@@ -91,13 +95,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
       log.scrollToEnd();
       focus();
     },
-    getTools: createToolsLoader(context, {
-      words,
-      lang,
-      announce: status.announce,
-      store,
-      show: () => chat.show(),
-    }),
+    getTools: createToolsLoader(chunkContext, { store, show: () => chat.show() }),
   });
   const composer = createComposer(words, { onSend: send, onStop: () => chat.stop(), announce: status.announce });
   const chat: ChatSession = new ChatSession(context, store, createUuid, {
@@ -105,6 +103,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
       log.show(entries, active, store.read().previous !== undefined);
       composer.setBusy(active !== undefined);
     },
+    passGate: createGateLoader(chunkContext),
     onState(state, n = 0) {
       status.announce(fillPlaceholders(words[state], { name: bot.name, n }));
     },

@@ -1,7 +1,7 @@
 import { createElement, createIcon } from "../shared/dom.ts";
 import { renderMarkdown } from "../shared/render-markdown.ts";
 import type { BotConfig } from "../shared/types.ts";
-import type { Tools } from "../tools/main.ts";
+import type { ShownMessage, Tools } from "../tools/main.ts";
 import { type ActiveEntry, createArticle, createMessageView, type MessageView } from "./message.ts";
 import type { Entry } from "./session-store.ts";
 import type { Words } from "./words.ts";
@@ -117,23 +117,18 @@ export function createMessageLog(bot: BotConfig, words: Words, actions: LogActio
           views.delete(id);
         }
       }
-      const isComplete = (entry: Entry) => entry.role === "assistant" && entry !== active?.entry && !entry.failed;
-      const tools = allEntries.some(isComplete) ? actions.getTools() : undefined;
-      // A conversation of today needs no day.
-      let lastDay = tools?.formatDay(Date.now()) ?? "";
-      for (const [at, entry] of allEntries.entries()) {
+      const shown = allEntries.map((entry, at): ShownMessage => {
         const view = views.get(entry.id) ?? createMessageView(entry.role, context);
+        const isActive = entry === active?.entry;
         views.set(entry.id, view);
-        if (tools && !view.hasTools && isComplete(entry)) {
-          view.addTools(tools.createReplyTools());
-        }
-        const time = (entry.at && tools?.formatTime(entry.at)) || "";
-        const day = (entry.at && tools?.formatDay(entry.at)) || lastDay;
-        view.update(entry, entry === active?.entry ? active : undefined, time, day === lastDay ? "" : day);
-        lastDay = day;
+        view.update(entry, isActive ? active : undefined);
         if (messages.children[at] !== view.element) {
           messages.insertBefore(view.element, messages.children[at] ?? null);
         }
+        return { entry, element: view.element, isActive };
+      });
+      if (shown.some(({ entry, isActive }) => entry.role === "assistant" && !isActive && !entry.failed)) {
+        actions.getTools()?.update(shown);
       }
       if (active && active.entry.id !== lastReplyId) {
         lastReplyId = active.entry.id;

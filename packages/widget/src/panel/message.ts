@@ -1,6 +1,5 @@
 import { createElement } from "../shared/dom.ts";
 import { readLines, renderMarkdown } from "../shared/render-markdown.ts";
-import type { ReplyTools } from "../tools/main.ts";
 import type { Entry } from "./session-store.ts";
 import { fillPlaceholders, selectNotice, type Words } from "./words.ts";
 
@@ -15,14 +14,8 @@ export interface ActiveEntry {
 
 export interface MessageView {
   readonly element: HTMLElement;
-  /**
-   * Shows the entry. `active` is set only if this entry is the active one. `time` appears when the visitor points at the message, and `day`
-   * before the message; both may be empty.
-   */
-  update(entry: Entry, active: ActiveEntry | undefined, time: string, day: string): void;
-  readonly hasTools: boolean;
-  /** Adds the controls below a complete reply. */
-  addTools(tools: ReplyTools): void;
+  /** Shows the entry. `active` is set only if this entry is the active one. */
+  update(entry: Entry, active: ActiveEntry | undefined): void;
   /** Returns the lines of the shown text. */
   readLines(): string[];
 }
@@ -38,7 +31,6 @@ export function createMessageView(role: Entry["role"], context: MessageContext):
   const { botName, words } = context;
   const isVisitor = role === "user";
   let entry: Entry;
-  let tools: ReplyTools | undefined;
   // dir="auto" is on the text and not on the bubble, whose alignment and corner depend on the panel's direction.
   const text = createElement("div", { dir: "auto" });
   const bubble = createElement("div", { class: "bubble" }, text);
@@ -58,28 +50,17 @@ export function createMessageView(role: Entry["role"], context: MessageContext):
     createElement("span", { class: "dots" }, createElement("i"), createElement("i"), createElement("i")),
     thinking,
   );
-  const dayBox = createElement("p", { class: "day" });
-  const timeBox = createElement("span", { class: "time" });
   const element = createArticle(
     role,
     isVisitor ? words.you : botName,
     bubble,
     ...(isVisitor ? [] : [typing]),
     footer,
-    timeBox,
   );
-  element.prepend(dayBox);
   return {
     element,
-    get hasTools() {
-      return tools !== undefined;
-    },
-    addTools(added) {
-      tools = added;
-      footer.before(tools.element);
-    },
     readLines: () => readLines(text),
-    update(newEntry, active, time, day) {
+    update(newEntry, active) {
       entry = newEntry;
       const waitSeconds = active?.waitSeconds;
       const isReplying = active !== undefined && !waitSeconds;
@@ -88,12 +69,9 @@ export function createMessageView(role: Entry["role"], context: MessageContext):
       } else {
         renderMarkdown(text, entry.text, document.baseURI, words.code);
       }
-      dayBox.textContent = day;
-      timeBox.textContent = time;
       bubble.hidden = !entry.text;
       typing.hidden = !(isReplying && (bubble.hidden || active.isThinking));
       thinking.hidden = !active?.isThinking;
-      tools?.update(entry, isReplying);
       const failure = entry.failed && !isReplying ? selectNotice(entry.failed) : undefined;
       notice.textContent = waitSeconds
         ? fillPlaceholders(words.wait, { n: waitSeconds })

@@ -21,11 +21,22 @@ export interface KeyedMessage {
   readonly session: string;
   readonly message: string;
   readonly key: string;
+  /** The session's gate: see SessionStore. */
+  readonly gate: Readonly<Record<string, string>> | undefined;
 }
 
+export interface TurnListener {
+  /** Receives the reply so far, after each event. */
+  onReply(reply: Reply): void;
+  /** Resolves to the fields that the service requires, if it refused the message for the lack of them. */
+  passGate(refusal: Failure): Promise<Readonly<Record<string, string>>>;
+}
+
+/** The codes of refusals after which the message is sent again: once with another token, or once with the fields of the gate. */
+const REPEATABLE = /^(invalid_visitor_token|challenge_required|consent_required)$/;
+
 /**
- * Sends a visitor's message. After each event, calls `onReply` with the reply so far. If the same message was sent before
- * with the same key, receives the reply to it again.
+ * Sends a visitor's message. If the same message was sent before with the same key, receives the reply to it again.
  *
  * Returns undefined if the reply is complete or blocked. Otherwise the returned code is that of its `error` event, "stopped" if it was
  * cancelled, or "empty" if it has no text. Throws a Failure if the service refuses the message, if the browser is offline, or if
@@ -34,13 +45,14 @@ export interface KeyedMessage {
  */
 export async function sendMessage(
   { base, publicKey, visitor }: PanelContext,
-  { session, message, key }: KeyedMessage,
+  { session, message, key, gate }: KeyedMessage,
   signal: AbortSignal,
-  onReply: (reply: Reply) => void,
+  { onReply, passGate }: TurnListener,
 ): Promise<FailedTurn | undefined> {
   let reply: Reply = { text: "" };
   let code = "";
   let requestId = "";
+  let gateFields = gate;
   const send = async () =>
     streamTurn({
       url: `${base}api/chat/`,
@@ -51,6 +63,7 @@ export async function sendMessage(
         visitor_id: readVisitorId(visitor),
         visitor_metadata: readMetadata(visitor),
         visitor_token: await readVisitorToken(visitor, signal),
+        ...gateFields,
       },
       key,
       signal,
@@ -70,13 +83,20 @@ export async function sendMessage(
         onReply(reply);
       },
     });
-  await send().catch((error: Failure) => {
-    if (error.code !== "invalid_visitor_token") {
-      throw error;
-    }
-    // The token may have expired. Asks the page for another one, once.
-    return send();
-  });
+  const repeatedAfter = new Set<string>();
+  const sendAndRepeat = (): Promise<void> =>
+    send().catch(async (error: Failure) => {
+      if (!REPEATABLE.test(error.code) || repeatedAfter.has(error.code)) {
+        throw error;
+      }
+      repeatedAfter.add(error.code);
+      // If the token has expired, `send` asks the page for another one.
+      if (error.code !== "invalid_visitor_token") {
+        gateFields = { ...gateFields, ...(await passGate(error)) };
+      }
+      return sendAndRepeat();
+    });
+  await sendAndRepeat();
   code ||= reply.text.trim() ? "" : "empty";
   return code ? { code, requestId } : undefined;
 }

@@ -170,4 +170,21 @@ describe("SessionStore", () => {
     expect(texts(store)).toEqual([]);
     expect([...storage.items.values()].join()).not.toContain('"a"');
   });
+
+  it("keeps the fields of the gate, also in a new session, until the session is forgotten", () => {
+    const store = open();
+    const { session } = store.read();
+    store.put(session, entry("a"));
+    store.putGate(session, { consent_version: "v1", challenge_pass: "p1" });
+    store.putGate(session, { challenge_pass: "p2" });
+    store.putGate("earlier", { challenge_pass: "late" });
+    expect(open().read().gate).toEqual({ consent_version: "v1", challenge_pass: "p2" });
+    store.startNew();
+    expect(open().read().gate).toEqual({ consent_version: "v1", challenge_pass: "p2" });
+    store.undo();
+    expect(open().read()).toMatchObject({ session, gate: { consent_version: "v1" } });
+    store.forget();
+    expect(store.read().gate).toBeUndefined();
+    expect([...storage.items.values()].join()).not.toContain("v1");
+  });
 });

@@ -54,6 +54,8 @@ interface StoredSession {
   readonly entries: readonly Entry[];
   /** The id of the visitor to whom the session belongs. Absent if no message had one. */
   readonly visitor?: string | undefined;
+  /** Fields of the body of each message: what the visitor has passed, such as `consent_version`. See GateLoader. */
+  readonly gate?: Readonly<Record<string, string>> | undefined;
   /** The session before this one, until this one has an entry. */
   readonly previous?: PreviousSession | undefined;
   /** When a page last forgot a session, in milliseconds since 1970; 0 if no page did. */
@@ -141,11 +143,20 @@ export class SessionStore {
     }
   }
 
-  /** Starts a new session of the same visitor. Until it has an entry, `undo` returns to the current one. */
+  /** Adds fields to the body of each message. Does nothing if `session` is no longer the current session. */
+  putGate(session: string, fields: Readonly<Record<string, string>>): void {
+    const current = this.read();
+    if (current.session === session) {
+      this.#write({ ...current, gate: { ...current.gate, ...fields } });
+    }
+  }
+
+  /** Starts a new session of the same visitor, with the same gate. Until it has an entry, `undo` returns to the current one. */
   startNew(): void {
-    const { session, entries, visitor, resetAt, previous } = this.read();
+    const { session, entries, visitor, resetAt, gate, previous } = this.read();
     this.#write({
       ...this.#newSession(visitor, resetAt),
+      gate,
       previous: entries.length > 0 ? { session, entries } : previous,
     });
   }
@@ -183,7 +194,7 @@ export class SessionStore {
 function parse(stored: string | null): StoredSession | undefined {
   try {
     // `trim` and `filter` throw if a field is missing or has another type: only strings have `trim`, and only arrays have `filter`.
-    const { previous, visitor, resetAt, ...current } = JSON.parse(stored ?? "") as StoredSession;
+    const { previous, visitor, resetAt, gate, ...current } = JSON.parse(stored ?? "") as StoredSession;
     const check = ({ session, entries }: PreviousSession) => ({
       session: session.trim(),
       entries: entries.filter(({ id, text }) => id && typeof text === "string"),
@@ -192,6 +203,7 @@ function parse(stored: string | null): StoredSession | undefined {
       ...check(current),
       visitor,
       resetAt: resetAt || 0,
+      gate,
       previous: previous && check(previous),
     };
   } catch {

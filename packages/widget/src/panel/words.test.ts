@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { ENGLISH } from "../english.ts";
 import { WIDGET_LANGUAGES } from "../languages.ts";
 import { OWN_ENGLISH as OF_PLAYGROUND } from "../playground/english.ts";
-import { ENGLISH } from "./english.ts";
 import { fillPlaceholders, selectNotice } from "./words.ts";
 
 const LANGUAGES = readdirSync(join(import.meta.dirname, "../lang")).map((file) => file.replace(".json", ""));

@@ -1,6 +1,7 @@
-import type { ENGLISH } from "./english.ts";
+import type { ChunkContext } from "./chunk.ts";
+import type { PANEL_ENGLISH } from "./english.ts";
 
-export type Words = Readonly<Record<keyof typeof ENGLISH, string>>;
+export type Words = Readonly<Record<keyof typeof PANEL_ENGLISH, string>>;
 
 /**
  * Maps the key of a text to the error codes for which the text is shown, separated by spaces. A code that equals a key also shows the key's
@@ -69,4 +70,12 @@ export async function loadTexts<English extends Readonly<Record<string, string>>
     }
   }
   return { words: english, lang: "en" };
+}
+
+/** Returns the panel's words and those of a chunk. The bot's own words are among the panel's and replace those of the chunk. */
+export async function addWords<English extends Readonly<Record<string, string>>>(
+  english: English,
+  { lang, base, words }: ChunkContext,
+): Promise<Words & Texts<English>["words"]> {
+  return { ...(await loadTexts(english, lang, base)).words, ...words };
 }

@@ -1,4 +1,4 @@
-import { ENGLISH } from "../panel/english.ts";
+import { PANEL_ENGLISH } from "../panel/english.ts";
 
 /** The page's texts in English that the panel does not have. Each file in lang has the same keys. */
 export const OWN_ENGLISH = {
@@ -51,6 +51,6 @@ export const OWN_ENGLISH = {
   otherError: "docs/api.md lists the error codes.",
 } as const;
 
-export const PLAYGROUND_ENGLISH = { ...ENGLISH, ...OWN_ENGLISH };
+export const PLAYGROUND_ENGLISH = { ...PANEL_ENGLISH, ...OWN_ENGLISH };
 
 export type PlaygroundWords = Readonly<Record<keyof typeof PLAYGROUND_ENGLISH, string>>;

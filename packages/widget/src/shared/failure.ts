@@ -11,12 +11,15 @@ export class Failure extends Error {
   declare readonly retryAfterSeconds: number;
   /** Empty if the service did not respond. */
   declare readonly requestId: string;
+  /** The response's body; empty if the service did not respond. */
+  declare readonly body: Readonly<Record<string, unknown>>;
 
-  constructor(code: string, retryAfterSeconds = 0, requestId = "") {
+  constructor(code: string, retryAfterSeconds = 0, requestId = "", body: Failure["body"] = {}) {
     super(code);
     this.code = code;
     this.retryAfterSeconds = retryAfterSeconds;
     this.requestId = requestId;
+    this.body = body;
   }
 
   /** Reads an error response: `{"error"}` of the chat endpoint, `{"detail"}` of the playground and export. */
@@ -27,6 +30,7 @@ export class Failure extends Error {
       body.error ?? body.detail ?? fallback,
       Number(response.headers.get("retry-after")) || 0,
       response.headers.get(REQUEST_ID_HEADER) ?? "",
+      body,
     );
   }
 }

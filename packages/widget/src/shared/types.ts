@@ -26,7 +26,7 @@ export interface BotConfig {
 export interface BotTexts {
   readonly welcome_message?: string;
   readonly quick_replies?: readonly string[];
-  /** Texts of the widget, by the keys of ENGLISH in panel/english.ts. */
+  /** Texts of the widget, by the keys of ENGLISH in src/english.ts. */
   readonly words?: Readonly<Record<string, string>>;
 }
 

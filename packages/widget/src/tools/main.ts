@@ -1,11 +1,14 @@
 // What a complete reply needs: the times of messages, and the controls to copy and rate the reply. The panel loads this file with the first complete
 // reply.
 
+import type { ChunkContext } from "../panel/chunk.ts";
 import type { Entry } from "../panel/session-store.ts";
+import { addWords } from "../panel/words.ts";
 import { addStyles, createElement, createIcon } from "../shared/dom.ts";
 import { copyText } from "./copy-text.ts";
-import { createRatings, type Rate, type RatingContext } from "./ratings.ts";
-import { createTimes, type Times } from "./times.ts";
+import { TOOLS_ENGLISH } from "./english.ts";
+import { createRatings, type Rate, type RatingContext, type ToolsWords } from "./ratings.ts";
+import { createTimes } from "./times.ts";
 import css from "./tools.css";
 
 const THUMB_ICON =
@@ -18,30 +21,68 @@ const COPIED_MS = 2_000;
 /** The service's limit on a reason, in UTF-16 code units at most. */
 const MAX_REASON_CHARACTERS = 1_000;
 
-export interface Tools extends Times {
-  /** Creates the controls below one reply. */
-  createReplyTools(): ReplyTools;
+/** A message that the panel shows. */
+export interface ShownMessage {
+  readonly entry: Entry;
+  readonly element: HTMLElement;
+  /** Whether the entry is still changing. */
+  readonly isActive: boolean;
 }
 
-export interface ReplyTools {
+export interface Tools {
+  /** Shows the times and days of all messages, in their order, and the controls below complete replies. */
+  update(messages: readonly ShownMessage[]): void;
+}
+
+/** What the tools need of the panel. */
+export type ToolsContext = ChunkContext & Omit<RatingContext, "words">;
+
+/** What this file adds to one message. */
+interface Additions {
+  readonly day: HTMLElement;
+  readonly time: HTMLElement;
+  replyTools?: ReplyTools;
+}
+
+interface ReplyTools {
   readonly element: HTMLElement;
   update(entry: Entry, isReplying: boolean): void;
 }
 
-export interface ToolsContext extends RatingContext {
-  /** The language of the words. */
-  readonly lang: string;
-  /** The shadow root, for the style sheet. */
-  readonly shadow: ShadowRoot;
+export async function mountTools(context: ToolsContext): Promise<Tools> {
+  const words = await addWords(TOOLS_ENGLISH, context);
+  addStyles(context.root.getRootNode() as ShadowRoot, css);
+  const rate = createRatings({ ...context, words });
+  const { formatTime, formatDay } = createTimes(context.lang);
+  const additions = new WeakMap<HTMLElement, Additions>();
+  const addTo = (element: HTMLElement): Additions => {
+    const added = { day: createElement("p", { class: "day" }), time: createElement("span", { class: "time" }) };
+    element.prepend(added.day);
+    element.append(added.time);
+    additions.set(element, added);
+    return added;
+  };
+  return {
+    update(messages) {
+      // A conversation of today needs no day.
+      let lastDay = formatDay(Date.now());
+      for (const { entry, element, isActive } of messages) {
+        const added = additions.get(element) ?? addTo(element);
+        const day = entry.at ? formatDay(entry.at) : lastDay;
+        added.time.textContent = entry.at ? formatTime(entry.at) : "";
+        added.day.textContent = day === lastDay ? "" : day;
+        lastDay = day;
+        if (!added.replyTools && entry.role === "assistant" && !isActive && !entry.failed) {
+          added.replyTools = createReplyTools(words, context, rate);
+          element.querySelector(".notice")?.before(added.replyTools.element);
+        }
+        added.replyTools?.update(entry, isActive);
+      }
+    },
+  };
 }
 
-export function mountTools(context: ToolsContext): Tools {
-  addStyles(context.shadow, css);
-  const rate = createRatings(context);
-  return { ...createTimes(context.lang), createReplyTools: () => createReplyTools(context, rate) };
-}
-
-function createReplyTools({ words, announce, emit }: ToolsContext, rate: Rate): ReplyTools {
+function createReplyTools(words: ToolsWords, { announce, emit }: ToolsContext, rate: Rate): ReplyTools {
   let entry: Entry;
   /** Whether the visitor has just rated the reply as bad, on this page. */
   let asksReason = false;

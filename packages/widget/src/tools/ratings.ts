@@ -1,10 +1,13 @@
 import type { SessionStore } from "../panel/session-store.ts";
 import type { Words } from "../panel/words.ts";
 import type { PanelContext } from "../shared/types.ts";
+import type { TOOLS_ENGLISH } from "./english.ts";
+
+export type ToolsWords = Words & Readonly<Record<keyof typeof TOOLS_ENGLISH, string>>;
 
 /** What rating a reply needs of the panel. */
 export interface RatingContext {
-  readonly words: Words;
+  readonly words: ToolsWords;
   /** The session, with the ratings. */
   readonly store: Pick<SessionStore, "read" | "put">;
   readonly emit: PanelContext["emit"];

@@ -1,0 +1,8 @@
+/** The texts of what a visitor has to pass before a message is accepted. */
+export const GATE_ENGLISH = {
+  checking: "One moment, a security check is running…",
+  consent: "Your consent",
+  agree: "Agree",
+  decline: "Decline",
+  more: "More information",
+} as const;

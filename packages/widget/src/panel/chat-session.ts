@@ -27,7 +27,7 @@ export interface ChatView {
 
 /**
  * `typing`: the message was sent. `ended`: it was sent in a new session, because the earlier one has ended. `thinking`: the service has sent
- * nothing for 3 s, because the model is thinking or a tool is running. `wait`: the message will be sent again. The words have the same keys.
+ * nothing for 3 s, because the model is thinking or a tool is running. `wait`: the message will be sent again.
  */
 export type TurnState = "typing" | "ended" | "thinking" | "wait";
 

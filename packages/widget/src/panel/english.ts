@@ -21,13 +21,5 @@ export const PANEL_ENGLISH = {
   offline: "You are offline. The chat continues when you are online again.",
   network: "The connection was lost. Please try again.",
   interrupted: "The answer was cut off.",
-  wait: "A lot of messages right now. Yours will be sent again in {n} s.",
-  busy: "The assistant is busy right now. Please try again in a moment.",
-  slow: "The answer took too long. Please try again.",
   failed: "Something went wrong. Please try again.",
-  refused: "This message could not be sent.",
-  long: "This message is too long. It can have at most 4,000 characters.",
-  closed: "This chat is not available at the moment.",
-  quota: "The assistant cannot answer any more messages this month. Please contact us in another way.",
-  ended: "The earlier conversation has ended. This is a new one.",
 } as const;

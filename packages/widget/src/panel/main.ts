@@ -16,11 +16,12 @@ import { readVisitorId } from "./identity.ts";
 import { keepEventsFromPage } from "./keep-events.ts";
 import { createMessageLog } from "./message-log.ts";
 import { createModality } from "./modality.ts";
+import { createNotices } from "./notices.ts";
 import { createToolsLoader } from "./reply-tools.ts";
 import { SessionStore } from "./session-store.ts";
 import { PANEL_CSS } from "./styles.ts";
 import { applyTheme } from "./theme.ts";
-import { fillPlaceholders, loadTexts, selectNotice } from "./words.ts";
+import { fillPlaceholders, loadTexts } from "./words.ts";
 
 /** Creates the panel in the launcher's shadow root. It is hidden until `show` is called. */
 export async function mount(context: PanelContext): Promise<Panel> {
@@ -45,6 +46,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
     }
   };
   const chunkContext: ChunkContext = { ...context, lang, words, announce: status.announce, focus, renderMarkdown };
+  const notices = createNotices(chunkContext, () => chat.show());
   let { resetAt } = store.read();
   /** Follows a change of the visitor by the page, and a change of the session by another tab. */
   const follow = () => {
@@ -95,6 +97,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
       log.scrollToEnd();
       focus();
     },
+    selectNotice: notices.select,
     getTools: createToolsLoader(chunkContext, { store, show: () => chat.show() }),
   });
   const composer = createComposer(words, { onSend: send, onStop: () => chat.stop(), announce: status.announce });
@@ -105,12 +108,19 @@ export async function mount(context: PanelContext): Promise<Panel> {
     },
     passGate: createGateLoader(chunkContext),
     onState(state, n = 0) {
-      status.announce(fillPlaceholders(words[state], { name: bot.name, n }));
+      const announce = (text: string) => status.announce(fillPlaceholders(text, { name: bot.name, n }));
+      if (state === "wait" || state === "ended") {
+        void notices.load(state).then(({ text }) => announce(text));
+      } else {
+        announce(words[state]);
+      }
     },
     onTurnEnd(replyId, code) {
-      // Without a failure, the status becomes empty: the same state in the next turn is a change then, which screen readers announce.
-      status.announce(...(code ? [words[selectNotice(code).key]] : []));
-      if (!code) {
+      if (code) {
+        void notices.load(code).then(({ text }) => status.announce(text));
+      } else {
+        // The status becomes empty: the same state in the next turn is a change then, which screen readers announce.
+        status.announce();
         replies.announce(...log.linesOf(replyId));
       }
       if (dialog.hidden) {

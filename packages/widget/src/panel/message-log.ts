@@ -3,6 +3,7 @@ import { renderMarkdown } from "../shared/render-markdown.ts";
 import type { BotConfig } from "../shared/types.ts";
 import type { ShownMessage, Tools } from "../tools/main.ts";
 import { type ActiveEntry, createArticle, createMessageView, type MessageView } from "./message.ts";
+import type { Notices } from "./notices.ts";
 import type { Entry } from "./session-store.ts";
 import type { Words } from "./words.ts";
 
@@ -26,6 +27,7 @@ export interface LogActions {
   undo(): void;
   /** Returns the code that complete replies need. Returns undefined while it is loading; `show` must be called when it has loaded. */
   getTools(): Tools | undefined;
+  readonly selectNotice: Notices["select"];
 }
 
 /** The distance from the end, in CSS pixels, within which new text scrolls the list to the end. */
@@ -36,7 +38,7 @@ const MARGIN_PX = 12;
 /** Creates the list of the welcome message and the entries. Shows the quick replies while there is no entry. */
 export function createMessageLog(bot: BotConfig, words: Words, actions: LogActions): MessageLog {
   const views = new Map<string, MessageView>();
-  const context = { botName: bot.name, words, retry: actions.retry };
+  const context = { ...actions, botName: bot.name, words };
   const welcome = createElement("div", { dir: "auto" });
   renderMarkdown(welcome, bot.welcome_message, document.baseURI, words.code);
   const messages = createElement("div", { class: "messages" });

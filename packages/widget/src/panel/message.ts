@@ -1,7 +1,8 @@
 import { createElement } from "../shared/dom.ts";
 import { readLines, renderMarkdown } from "../shared/render-markdown.ts";
+import type { Notices } from "./notices.ts";
 import type { Entry } from "./session-store.ts";
-import { fillPlaceholders, selectNotice, type Words } from "./words.ts";
+import { fillPlaceholders, type Words } from "./words.ts";
 
 /** The entry that is still changing: a reply being received, or a message that will be sent again. */
 export interface ActiveEntry {
@@ -24,11 +25,12 @@ export interface MessageView {
 export interface MessageContext {
   readonly botName: string;
   readonly words: Words;
+  readonly selectNotice: Notices["select"];
   retry(entry: Entry): void;
 }
 
 export function createMessageView(role: Entry["role"], context: MessageContext): MessageView {
-  const { botName, words } = context;
+  const { botName, words, selectNotice } = context;
   const isVisitor = role === "user";
   let entry: Entry;
   // dir="auto" is on the text and not on the bubble, whose alignment and corner depend on the panel's direction.
@@ -74,12 +76,10 @@ export function createMessageView(role: Entry["role"], context: MessageContext):
       thinking.hidden = !active?.isThinking;
       const failure = entry.failed && !isReplying ? selectNotice(entry.failed) : undefined;
       notice.textContent = waitSeconds
-        ? fillPlaceholders(words.wait, { n: waitSeconds })
-        : failure
-          ? words[failure.key]
-          : "";
+        ? fillPlaceholders(selectNotice("wait")?.text ?? "", { n: waitSeconds })
+        : (failure?.text ?? "");
       footer.hidden = !notice.textContent;
-      requestId.textContent = failure && failure.key !== "stopped" && entry.requestId ? `ID ${entry.requestId}` : "";
+      requestId.textContent = failure && entry.failed !== "stopped" && entry.requestId ? `ID ${entry.requestId}` : "";
       retry.hidden = waitSeconds !== undefined || !failure?.canRetry;
     },
   };

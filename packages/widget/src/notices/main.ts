@@ -1,0 +1,16 @@
+// The notices about a failed message. The panel loads this file with the first failure.
+
+import type { ChunkContext } from "../panel/chunk.ts";
+import type { Notice } from "../panel/notices.ts";
+import { addWords } from "../panel/words.ts";
+import { NOTICES_ENGLISH } from "./english.ts";
+import { selectText } from "./select-text.ts";
+
+/** Returns a function that returns the notice of an error code, or of the state `wait` or `ended`. */
+export async function mountNotices(context: ChunkContext): Promise<(code: string) => Notice> {
+  const words = await addWords(NOTICES_ENGLISH, context);
+  return (code) => {
+    const { key, canRetry } = selectText(code);
+    return { text: words[key], canRetry };
+  };
+}

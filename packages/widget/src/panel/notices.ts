@@ -1,0 +1,61 @@
+import type { ChunkContext } from "./chunk.ts";
+
+/** What the visitor reads about a failed message. */
+export interface Notice {
+  readonly text: string;
+  /** Whether to show a button to try again. */
+  readonly canRetry: boolean;
+}
+
+export interface Notices {
+  /** Returns the notice of an error code or a state. Returns undefined while it is loading; `show` is called when it has loaded. */
+  select(code: string): Notice | undefined;
+  /** Loads the notice. Resolves to a general one if that fails; a later call tries again. */
+  load(code: string): Promise<Notice>;
+}
+
+/** Matches the codes whose texts are among the panel's, because the chunk could not be loaded without a connection. */
+const BUILT_IN = /^(stopped|offline|network|interrupted)$/;
+
+/** The other notices are in the chunk `notices`, which the first of them loads. */
+export function createNotices(context: ChunkContext, show: () => void): Notices {
+  const { words } = context;
+  let selectLoaded: ((code: string) => Notice) | undefined;
+  let loading: Promise<void> | undefined;
+  let hasFailed = false;
+  const general = { text: words.failed, canRetry: true };
+  const start = async () => {
+    try {
+      // The build defines NOTICES: see globals.d.ts.
+      const { mountNotices } = (await context.load?.(NOTICES)) as typeof import("../notices/main.ts");
+      selectLoaded = await mountNotices(context);
+    } catch (error) {
+      console.warn("Parley:", error);
+      hasFailed = true;
+      loading = undefined;
+    }
+    show();
+  };
+  const loadChunk = () => {
+    loading ??= start();
+    return loading;
+  };
+  const select = (code: string): Notice | undefined => {
+    if (BUILT_IN.test(code)) {
+      return { text: words[code as "network"], canRetry: true };
+    }
+    if (!selectLoaded && !hasFailed) {
+      void loadChunk();
+    }
+    return selectLoaded ? selectLoaded(code) : hasFailed ? general : undefined;
+  };
+  return {
+    select,
+    async load(code) {
+      if (!BUILT_IN.test(code)) {
+        await loadChunk();
+      }
+      return select(code) ?? general;
+    },
+  };
+}

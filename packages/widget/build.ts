@@ -9,7 +9,7 @@ import type { Manifest, ManifestFile } from "./src/assets.ts";
 import { GATE_ENGLISH } from "./src/gate/english.ts";
 import { NOTICES_ENGLISH } from "./src/notices/english.ts";
 import { PANEL_ENGLISH } from "./src/panel/english.ts";
-import { PLAYGROUND_ENGLISH } from "./src/playground/english.ts";
+import { PLAYGROUND_ENGLISH, SHARED_ENGLISH } from "./src/playground/english.ts";
 import type { HashedFile } from "./src/shared/hashed-file.ts";
 import { TOOLS_ENGLISH } from "./src/tools/english.ts";
 
@@ -109,9 +109,8 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   const tools = await buildChunk(output, "tools", selectTexts(texts, TOOLS_ENGLISH));
   const gate = await buildChunk(output, "gate", selectTexts(texts, GATE_ENGLISH));
   const notices = await buildChunk(output, "notices", selectTexts(texts, NOTICES_ENGLISH));
-  const panelTexts = selectTexts(texts, PANEL_ENGLISH);
   const panelScript = await bundle("panel/main.ts", "esm", {
-    LANGUAGES: await writeTexts(output, panelTexts),
+    LANGUAGES: await writeTexts(output, selectTexts(texts, PANEL_ENGLISH)),
     TOOLS: tools,
     GATE: gate,
     NOTICES: notices,
@@ -122,7 +121,7 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   const launcher = { PANEL: panel, LABELS: Object.fromEntries(labels) };
   await output.write("widget.js", await bundle("launcher/main.ts", "iife", launcher));
 
-  await buildPlayground(output, panelTexts);
+  await buildPlayground(output, selectTexts(texts, SHARED_ENGLISH));
 
   const manifest: Manifest = {
     panel,
@@ -174,9 +173,9 @@ async function buildChunk(output: Output, name: string, texts: ReadonlyMap<strin
   return output.writeHashed(`${name}.js`, await bundle(`${name}/main.ts`, "esm", { LANGUAGES: languages }));
 }
 
-async function buildPlayground(output: Output, panelTexts: ReadonlyMap<string, Texts>): Promise<void> {
+async function buildPlayground(output: Output, shared: ReadonlyMap<string, Texts>): Promise<void> {
   const own = await readTexts("playground/lang");
-  const texts = new Map([...own].map(([language, each]) => [language, { ...panelTexts.get(language), ...each }]));
+  const texts = new Map([...own].map(([language, each]) => [language, { ...shared.get(language), ...each }]));
   const languages = await writeTexts(output, texts, "playground.");
   const css = await transform(await readFile(join(SOURCE, "playground/playground.css"), "utf8"), {
     loader: "css",

@@ -20,7 +20,11 @@ export function measureSizes(manifest: Manifest): { launcher: number; total: num
   /** `infix` is the name of a chunk and a period, or empty for the panel. */
   const largestTexts = (infix: string) => {
     const pattern = new RegExp(`^[a-z-]+\\.${infix}[^.]+\\.json$`);
-    return Math.max(...Object.keys(manifest.files).filter((file) => pattern.test(file)).map(size));
+    return Math.max(
+      ...Object.keys(manifest.files)
+        .filter((file) => pattern.test(file))
+        .map(size),
+    );
   };
   const launcher = size("widget.js");
   const measureChunk = (file: string) => {

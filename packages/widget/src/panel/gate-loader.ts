@@ -9,8 +9,11 @@ export function createGateLoader(context: ChunkContext): Gate["pass"] {
   let gate: Gate | undefined;
   return async (refusal, session, signal) => {
     try {
-      // The build defines GATE: see globals.d.ts.
-      gate ??= ((await context.load?.(GATE)) as typeof import("../gate/main.ts")).createGate(context);
+      if (!gate) {
+        // The build defines GATE: see globals.d.ts.
+        const chunk = (await context.load?.(GATE)) as typeof import("../gate/main.ts");
+        gate = chunk.createGate(context);
+      }
       return await gate.pass(refusal, session, signal);
     } catch (error) {
       signal.throwIfAborted();

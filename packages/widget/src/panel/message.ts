@@ -52,13 +52,7 @@ export function createMessageView(role: Entry["role"], context: MessageContext):
     createElement("span", { class: "dots" }, createElement("i"), createElement("i"), createElement("i")),
     thinking,
   );
-  const element = createArticle(
-    role,
-    isVisitor ? words.you : botName,
-    bubble,
-    ...(isVisitor ? [] : [typing]),
-    footer,
-  );
+  const element = createArticle(role, isVisitor ? words.you : botName, bubble, ...(isVisitor ? [] : [typing]), footer);
   return {
     element,
     readLines: () => readLines(text),

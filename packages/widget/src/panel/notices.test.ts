@@ -25,12 +25,15 @@ function open(failures = 0) {
   return { load, show, notices: createNotices({ load, words: PANEL_ENGLISH } as unknown as ChunkContext, show) };
 }
 
-it.each(["stopped", "offline", "network", "interrupted"] as const)("has the notice of %s without the chunk", async (code) => {
-  const { load, notices } = open();
-  expect(notices.select(code)).toEqual({ text: PANEL_ENGLISH[code], canRetry: true });
-  expect(await notices.load(code)).toEqual({ text: PANEL_ENGLISH[code], canRetry: true });
-  expect(load).not.toHaveBeenCalled();
-});
+it.each(["stopped", "offline", "network", "interrupted"] as const)(
+  "has the notice of %s without the chunk",
+  async (code) => {
+    const { load, notices } = open();
+    expect(notices.select(code)).toEqual({ text: PANEL_ENGLISH[code], canRetry: true });
+    expect(await notices.load(code)).toEqual({ text: PANEL_ENGLISH[code], canRetry: true });
+    expect(load).not.toHaveBeenCalled();
+  },
+);
 
 it("loads the chunk once for all other codes, and then shows the messages again", async () => {
   const { load, show, notices } = open();

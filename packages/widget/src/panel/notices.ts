@@ -27,8 +27,8 @@ export function createNotices(context: ChunkContext, show: () => void): Notices 
   const start = async () => {
     try {
       // The build defines NOTICES: see globals.d.ts.
-      const { mountNotices } = (await context.load?.(NOTICES)) as typeof import("../notices/main.ts");
-      selectLoaded = await mountNotices(context);
+      const chunk = (await context.load?.(NOTICES)) as typeof import("../notices/main.ts");
+      selectLoaded = await chunk.mountNotices(context);
     } catch (error) {
       console.warn("Parley:", error);
       hasFailed = true;

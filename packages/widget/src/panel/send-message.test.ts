@@ -5,17 +5,19 @@ import { sendMessage } from "./send-message.ts";
 
 /** What the service sends to the next requests: the code of a refusal, or a complete reply after them. */
 let refusals: { error: string; challenge?: string }[];
-let requests: { key: string; body: Record<string, unknown> }[];
+let requests: { key: string | undefined; body: Record<string, unknown> }[];
 
 beforeEach(() => {
   requests = [];
   vi.stubGlobal("navigator", { onLine: true });
   vi.stubGlobal("fetch", async (_: string, { headers, body }: { headers: Record<string, string>; body: string }) => {
-    requests.push({ key: headers["Idempotency-Key"] ?? "", body: JSON.parse(body) });
+    requests.push({ key: headers["Idempotency-Key"], body: JSON.parse(body) });
     const refusal = refusals.shift();
     return refusal
       ? Response.json(refusal, { status: 403 })
-      : new Response('event: meta\ndata: {"message_id":1}\n\nevent: token\ndata: {"text":"Yes"}\n\nevent: done\ndata: {}\n\n');
+      : new Response(
+          'event: meta\ndata: {"message_id":1}\n\nevent: token\ndata: {"text":"Yes"}\n\nevent: done\ndata: {}\n\n',
+        );
   });
 });
 afterEach(() => vi.unstubAllGlobals());

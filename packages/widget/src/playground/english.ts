@@ -1,6 +1,7 @@
+import { NOTICES_ENGLISH } from "../notices/english.ts";
 import { PANEL_ENGLISH } from "../panel/english.ts";
 
-/** The page's texts in English that the panel does not have. Each file in lang has the same keys. */
+/** The page's texts in English that the widget does not have. Each file in lang has the same keys. */
 export const OWN_ENGLISH = {
   title: "Playground",
   intro: "Chat with a bot as its visitors do and see every event. Replies count against the workspace’s quota.",
@@ -51,6 +52,9 @@ export const OWN_ENGLISH = {
   otherError: "docs/api.md lists the error codes.",
 } as const;
 
-export const PLAYGROUND_ENGLISH = { ...PANEL_ENGLISH, ...OWN_ENGLISH };
+/** The texts of the widget that the page shows. */
+export const SHARED_ENGLISH = { ...PANEL_ENGLISH, ...NOTICES_ENGLISH };
+
+export const PLAYGROUND_ENGLISH = { ...SHARED_ENGLISH, ...OWN_ENGLISH };
 
 export type PlaygroundWords = Readonly<Record<keyof typeof PLAYGROUND_ENGLISH, string>>;

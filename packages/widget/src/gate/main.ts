@@ -1,14 +1,11 @@
 // What a visitor has to pass before the service accepts a message. The panel loads this file with the first refusal that asks for it.
 
-import type { ChunkContext } from "../panel/chunk.ts";
-import { addWords, type Words } from "../panel/words.ts";
+import { addWords, type ChunkContext } from "../panel/chunk.ts";
 import { addStyles, createElement } from "../shared/dom.ts";
 import type { Failure } from "../shared/failure.ts";
 import { GATE_ENGLISH } from "./english.ts";
 import css from "./gate.css";
-
-/** Fields for the body of a message and of all later messages of its session. */
-export type GateFields = Readonly<Record<string, string>>;
+import type { GateFields, GateRequest } from "./request.ts";
 
 export interface Gate {
   /**
@@ -16,17 +13,6 @@ export interface Gate {
    * notice of its code, such as `stopped`, with a button to try again. Rejects at once if the signal is aborted.
    */
   pass(refusal: Failure, session: string, signal: AbortSignal): Promise<GateFields>;
-}
-
-/** A message that the service refused, and what a pass needs of the panel. */
-export interface GateRequest extends Omit<ChunkContext, "words" | "signal"> {
-  readonly words: Words & Readonly<Record<keyof typeof GATE_ENGLISH, string>>;
-  readonly refusal: Failure;
-  readonly session: string;
-  /** Aborted when the visitor stops the message, or the widget is destroyed. */
-  readonly signal: AbortSignal;
-  /** An empty element above the text field. It is removed when the pass ends, and the focus then returns to the text field. */
-  readonly box: HTMLElement;
 }
 
 /** The passes by the code of the refusal. */

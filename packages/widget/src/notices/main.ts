@@ -1,10 +1,15 @@
 // The notices about a failed message. The panel loads this file with the first failure.
 
-import type { ChunkContext } from "../panel/chunk.ts";
-import type { Notice } from "../panel/notices.ts";
-import { addWords } from "../panel/words.ts";
+import { addWords, type ChunkContext } from "../panel/chunk.ts";
 import { NOTICES_ENGLISH } from "./english.ts";
 import { selectText } from "./select-text.ts";
+
+/** What the visitor reads about a failed message. */
+export interface Notice {
+  readonly text: string;
+  /** Whether to show a button to try again. */
+  readonly canRetry: boolean;
+}
 
 /** Returns a function that returns the notice of an error code, or of the state `wait` or `ended`. */
 export async function mountNotices(context: ChunkContext): Promise<(code: string) => Notice> {

@@ -1,6 +1,6 @@
 import type { renderMarkdown } from "../shared/render-markdown.ts";
 import type { PanelContext } from "../shared/types.ts";
-import type { Words } from "./words.ts";
+import { loadTexts, type Texts, type Words } from "./words.ts";
 
 /** What a chunk needs of the panel. A chunk is a file that the panel loads when it is first needed. */
 export interface ChunkContext extends PanelContext {
@@ -13,4 +13,12 @@ export interface ChunkContext extends PanelContext {
   /** Moves the focus to the text field or, on a touch screen, to the panel. */
   focus(): void;
   readonly renderMarkdown: typeof renderMarkdown;
+}
+
+/** Returns the panel's words and those of a chunk. The bot's own words are among the panel's and replace those of the chunk. */
+export async function addWords<English extends Readonly<Record<string, string>>>(
+  english: English,
+  { lang, base, words }: ChunkContext,
+): Promise<Words & Texts<English>["words"]> {
+  return { ...(await loadTexts(english, lang, base)).words, ...words };
 }

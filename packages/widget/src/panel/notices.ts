@@ -1,11 +1,5 @@
+import type { Notice } from "../notices/main.ts";
 import type { ChunkContext } from "./chunk.ts";
-
-/** What the visitor reads about a failed message. */
-export interface Notice {
-  readonly text: string;
-  /** Whether to show a button to try again. */
-  readonly canRetry: boolean;
-}
 
 export interface Notices {
   /** Returns the notice of an error code or a state. Returns undefined while it is loading; `show` is called when it has loaded. */

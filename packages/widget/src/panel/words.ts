@@ -1,4 +1,3 @@
-import type { ChunkContext } from "./chunk.ts";
 import type { PANEL_ENGLISH } from "./english.ts";
 
 export type Words = Readonly<Record<keyof typeof PANEL_ENGLISH, string>>;
@@ -36,12 +35,4 @@ export async function loadTexts<English extends Readonly<Record<string, string>>
     }
   }
   return { words: english, lang: "en" };
-}
-
-/** Returns the panel's words and those of a chunk. The bot's own words are among the panel's and replace those of the chunk. */
-export async function addWords<English extends Readonly<Record<string, string>>>(
-  english: English,
-  { lang, base, words }: ChunkContext,
-): Promise<Words & Texts<English>["words"]> {
-  return { ...(await loadTexts(english, lang, base)).words, ...words };
 }

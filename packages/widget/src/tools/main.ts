@@ -1,9 +1,8 @@
 // What a complete reply needs: the times of messages, and the controls to copy and rate the reply. The panel loads this file with the first complete
 // reply.
 
-import type { ChunkContext } from "../panel/chunk.ts";
+import { addWords, type ChunkContext } from "../panel/chunk.ts";
 import type { Entry } from "../panel/session-store.ts";
-import { addWords } from "../panel/words.ts";
 import { addStyles, createElement, createIcon } from "../shared/dom.ts";
 import { copyText } from "./copy-text.ts";
 import { TOOLS_ENGLISH } from "./english.ts";

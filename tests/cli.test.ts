@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { defineTopTests } from "./cli/top-suite.ts";
 import { chat } from "./system/chat.ts";
 import { cliEnv, runCliInChildProcess, runCliInProcess, runCliJson } from "./system/cli.ts";
-import { queryFirstRow } from "./system/database.ts";
+import { databaseOf, queryFirstRow } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 // Most commands run in this process. At least one command for each exit code, and each command that uses a terminal, runs in its own process.
@@ -848,7 +848,7 @@ describe("parley provider", () => {
   it("lists at most --limit calls: the newest of a month, the oldest of a turn", async () => {
     const turnId = randomUUID();
     await queryFirstRow(
-      system.database,
+      databaseOf(system, "limited"),
       `INSERT INTO llm.calls
        SELECT 'limited', gen_random_uuid(), $1, 'p', 'p:' || name, '', 1, 1, false, 0, 0, 0, 1, 0, 'complete', '', NULL, created_at
        FROM (VALUES ('old', '2031-02-03'::timestamptz), ('new', '2031-02-04')) AS call (name, created_at)`,

@@ -2,6 +2,7 @@ import { queryRows } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "./system/chat.ts";
 import { cliEnv, runCliJson } from "./system/cli.ts";
+import { databaseOf } from "./system/database.ts";
 import { joinSharedSystem, type SharedSystem } from "./system/shared-system.ts";
 import { createTenant, type Tenant } from "./system/system.ts";
 
@@ -72,7 +73,7 @@ async function readStatistics(replies: number): Promise<{ grounded: number; ungr
   const read = async () => {
     // The task runs every minute. The UPDATE makes its next run due.
     await queryRows(
-      system.database.url,
+      databaseOf(system, tenant.workspaceId).url,
       "UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_replies'",
     );
     const { days } = await system.admin.turns.getStatistics({ workspaceId: tenant.workspaceId });

@@ -7,7 +7,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "../system/chat.ts";
 import { cliEnv, runCliJson } from "../system/cli.ts";
-import { queryFirstRow } from "../system/database.ts";
+import { databaseOf, queryFirstRow } from "../system/database.ts";
 import { joinSharedSystem, type SharedSystem } from "../system/shared-system.ts";
 import { serviceDatabaseUrl } from "../system/system.ts";
 import { isAdminMethod, METHODS } from "./methods.ts";
@@ -161,10 +161,10 @@ test("the pages of the audit log list each change of the caller's workspace once
 test.each(["conversation", "quota"] as const)(
   "the database role of %s can change the audit log only by adding rows and by deleting rows older than 400 days",
   async (service) => {
-    const { database } = system;
+    const workspaceId = `ws_${randomUUID()}`;
+    const database = databaseOf(system, workspaceId);
     const client = new pg.Client({ connectionString: serviceDatabaseUrl(database.url, service) });
     await client.connect();
-    const workspaceId = `ws_${randomUUID()}`;
     try {
       // The column `method` of each row contains the row's age in days.
       for (const days of [1, 399, 401])
@@ -221,7 +221,8 @@ test("a call fails with change_not_recorded if it cannot record the change that 
   const { workspaceId, botSlug, token } = await createOwner(system);
   const conversation = await system.startReplica("conversation");
   const bots = createClient(BotAdminService, createOpsTransport(conversation, token));
-  const alter = (action: string) => queryFirstRow(system.database, `ALTER TABLE conversation.audit_log ${action}`);
+  const database = databaseOf(system, workspaceId);
+  const alter = (action: string) => queryFirstRow(database, `ALTER TABLE conversation.audit_log ${action}`);
   await alter(`ADD CONSTRAINT refused CHECK (workspace_id <> '${workspaceId}') NOT VALID`);
   try {
     const error = await bots.updateBot({ slug: botSlug, changes: { name: "Renamed" } }).then(

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { queryFirstRow } from "../system/database.ts";
+import { databasesOf, queryFirstRow } from "../system/database.ts";
 import { SERVICES_WITH_DATABASE } from "../system/processes.ts";
 import { joinSharedSystem, type SharedSystem } from "../system/shared-system.ts";
 import { serviceDatabaseUrl } from "../system/system.ts";
@@ -105,7 +105,8 @@ describe("the database role", () => {
   test.each(SERVICES_WITH_DATABASE)(
     "of %s cannot read or write another schema, or change its own schema",
     async (service) => {
-      const client = new pg.Client({ connectionString: serviceDatabaseUrl(system.database.url, service) });
+      const [database = system.database] = databasesOf(system.database);
+      const client = new pg.Client({ connectionString: serviceDatabaseUrl(database.url, service) });
       await client.connect();
       const sqlStateOf = (sql: string) =>
         client.query(sql).then(
@@ -115,7 +116,7 @@ describe("the database role", () => {
       try {
         const ownSchema = service === "llm-proxy" ? "llm" : service;
         const { tables } = await queryFirstRow<{ tables: { schema: string; name: string; column: string }[] }>(
-          system.database,
+          database,
           `SELECT json_agg(json_build_object('schema', nspname, 'name', oid::regclass::text, 'column', first)) AS tables
          FROM (
            SELECT c.oid, n.nspname, (SELECT attname FROM pg_attribute WHERE attrelid = c.oid AND attnum = 1) AS first

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, vi } from "vitest";
 import { chat } from "../system/chat.ts";
-import { queryFirstRow, readBalance } from "../system/database.ts";
+import { databaseOf, queryFirstRow, readBalance } from "../system/database.ts";
 import type { SharedSystem } from "../system/shared-system.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
 import { ORDER_TOOL, type TenantData } from "./rpc-cases.ts";
@@ -100,7 +100,7 @@ export async function readWorkspaceRows(database: SharedSystem["database"], work
     [workspaceId],
   );
   const { all } = await queryFirstRow<{ all: string }>(
-    database,
+    databaseOf({ database }, workspaceId),
     `SELECT string_agg(name || row, E'\\n' ORDER BY name, row) AS all FROM (${tables}) every_table`,
   );
   return all;

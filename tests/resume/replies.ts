@@ -2,9 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type Reply, readSse } from "@parley/test-support";
 import { expect } from "vitest";
 import { type ChatResult, postChat, readChat } from "../system/chat.ts";
-import { queryFirstRow } from "../system/database.ts";
+import { databaseOf, queryFirstRow } from "../system/database.ts";
 import type { ServiceProcess } from "../system/processes.ts";
-import { databaseOf } from "../system/shards.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 
 const TOKENS = Array.from({ length: 15 }, (_, index) => `t${index} `);

@@ -1,10 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { queryRows, type TestDatabase } from "@parley/test-support";
+import { queryRows, shardOf, type TestDatabase } from "@parley/test-support";
 
 // These functions read and write the services' tables directly, as a superuser.
 
-type Database = Pick<TestDatabase, "url">;
+/** The database of a system. With shards, `url` leads to the sharded database behind the router, and `shardUrls` to each shard. */
+export type Database = Pick<TestDatabase, "url"> & { shardUrls?: readonly string[] };
+
+/** Returns the database that has a workspace's rows. Unlike the sharded database, it accepts statements without a workspace_id. */
+export function databaseOf({ database }: { database: Database }, workspaceId: string): Pick<TestDatabase, "url"> {
+  const { url, shardUrls } = database;
+  return { url: shardUrls?.[shardOf(workspaceId, shardUrls.length)] ?? url };
+}
+
+/** Returns the databases that have a system's rows: one, or each shard. */
+export function databasesOf({ url, shardUrls }: Database): Pick<TestDatabase, "url">[] {
+  return (shardUrls ?? [url]).map((each) => ({ url: each }));
+}
 
 /** Counts of one workspace or of all workspaces. Once all turns are settled, `done`, `used` and `ledger` must be equal. */
 export type Balance = {
@@ -51,9 +63,15 @@ const balanceSql = (condition: string) => `
   FROM counts`;
 
 export async function readBalance(database: Database, workspaceId?: string): Promise<Balance> {
-  return workspaceId === undefined
-    ? queryFirstRow<Balance>(database, balanceSql("true"))
-    : queryFirstRow<Balance>(database, balanceSql("workspace_id = $1"), [workspaceId]);
+  if (workspaceId !== undefined)
+    return queryFirstRow<Balance>(database, balanceSql("workspace_id = $1"), [workspaceId]);
+  const balances = await Promise.all(
+    databasesOf(database).map((each) => queryFirstRow<Balance>(each, balanceSql("true"))),
+  );
+  return balances.reduce((sum, balance) => {
+    const fields = Object.keys(sum) as (keyof Balance)[];
+    return Object.fromEntries(fields.map((field) => [field, sum[field] + balance[field]])) as Balance;
+  });
 }
 
 /**
@@ -74,7 +92,9 @@ export async function waitUntilSettled(database: Database, timeoutMs: number, wo
   }
 }
 
-export async function queryFirstRow<T extends object>({ url }: Database, sql: string, values?: unknown[]): Promise<T> {
+/** With shards, the first value is the id of the workspace on whose shard the statement runs. Without values, it runs on the sharded database. */
+export async function queryFirstRow<T extends object>(database: Database, sql: string, values?: unknown[]): Promise<T> {
+  const { url } = typeof values?.[0] === "string" ? databaseOf({ database }, values[0]) : database;
   const [row] = await queryRows<T>(url, sql, values);
   return row as T;
 }
@@ -88,7 +108,7 @@ export type TableCopies = {
 
 /** Copies the rows that meet `condition` from tables of a schema, in one snapshot. */
 export async function copyTables(
-  database: TestDatabase,
+  database: Pick<TestDatabase, "url">,
   schema: string,
   tables: readonly string[],
   condition = "true",
@@ -109,5 +129,6 @@ export async function copyTables(
 
 /** Inserts a plan with SQL, because no admin RPC can create one. */
 export async function createPlan(database: Database, plan: string, cap: number): Promise<void> {
-  await queryFirstRow(database, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, $2)", [plan, cap]);
+  for (const { url } of databasesOf(database))
+    await queryRows(url, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, $2)", [plan, cap]);
 }

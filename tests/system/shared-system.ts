@@ -2,10 +2,11 @@ import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { inject } from "vitest";
 import type { TestProject } from "vitest/node";
 import { createAdminClients } from "./admin.ts";
+import type { Database } from "./database.ts";
 import { providePostgres } from "./global-setup.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { connectSso, type Sso, type SsoClient } from "./servers/sso.ts";
-import { createShards, readTestShards } from "./shards.ts";
+import { createShards, isSharded, readTestShards } from "./shards.ts";
 import { createReplicas, type Replicas, type ServiceEnvironments, type System, startSystem } from "./system.ts";
 
 export type ServicePorts = Pick<ServiceProcess, "port" | "opsPort">;
@@ -20,7 +21,7 @@ export type SharedSystem = Replicas &
     quota: ServicePorts;
     llm: ServicePorts;
     sso: SsoClient;
-    database: Pick<TestDatabase, "name" | "url">;
+    database: Pick<TestDatabase, "name"> & Database;
   };
 
 type ProvidedSystem = Pick<SharedSystem, "conversation" | "quota" | "llm" | "database"> & {
@@ -49,7 +50,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     llm: portsOf(system.llm),
     env: system.env,
     sso: { issuer: system.sso.issuer, signingKey: system.sso.signingKey },
-    database: { name: database.name, url: database.url },
+    database: { name: database.name, url: database.url, ...(isSharded(database) && { shardUrls: database.shardUrls }) },
   });
   return async () => {
     await system.stop();

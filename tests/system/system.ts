@@ -11,7 +11,7 @@ import {
 } from "@parley/test-support";
 import { inject } from "vitest";
 import { type AdminClients, createAdminClients } from "./admin.ts";
-import { queryFirstRow } from "./database.ts";
+import { type Database, queryFirstRow } from "./database.ts";
 import type {} from "./global-setup.ts";
 import {
   createService,
@@ -70,7 +70,7 @@ export type System = Replicas & {
   sso: Sso;
   provider: FakeProvider;
   /** With shards, the sharded database behind the router. */
-  database: TestDatabase;
+  database: TestDatabase & Database;
   /** Undefined without a router. */
   shards: TestShards | undefined;
 };

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { chat } from "../system/chat.ts";
 import { cliEnv, runCliInProcess } from "../system/cli.ts";
-import { copyTables, queryFirstRow, readBalance } from "../system/database.ts";
+import { copyTables, databaseOf, queryFirstRow, readBalance } from "../system/database.ts";
 import { readMetric } from "../system/metrics.ts";
 import { type System, startSystem, type Tenant } from "../system/system.ts";
 import { TRUST_FORWARDED_FOR } from "../system/visitors.ts";
@@ -52,8 +52,9 @@ export function createAccounting(get: () => { system: System; tenant: Tenant }) 
   async function backUp(schema: keyof typeof TABLES): Promise<(sql?: string) => Promise<unknown>> {
     const { system, tenant } = get();
     const ofTenant = `workspace_id = '${tenant.workspaceId}'`;
-    const { restoreSql } = await copyTables(system.database, schema, TABLES[schema], ofTenant);
-    return (sql = "") => queryFirstRow(system.database, `BEGIN; ${restoreSql} ${sql} COMMIT`);
+    const database = databaseOf(system, tenant.workspaceId);
+    const { restoreSql } = await copyTables(database, schema, TABLES[schema], ofTenant);
+    return (sql = "") => queryFirstRow(database, `BEGIN; ${restoreSql} ${sql} COMMIT`);
   }
 
   const countRepairs = (kind?: string) =>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPlan, queryFirstRow, readBalance } from "../system/database.ts";
+import { createPlan, databaseOf, queryFirstRow, readBalance } from "../system/database.ts";
 import type { ServiceProcess } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { outcomeOf, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
@@ -101,7 +101,7 @@ test("every done turn is counted exactly once after kill -9 at each step of a tu
 
   // Each turn has exactly one message of each role.
   const { incomplete } = await queryFirstRow<{ incomplete: number }>(
-    system.database,
+    databaseOf(system, tenant.workspaceId),
     `SELECT count(*)::integer AS incomplete FROM (
        SELECT turn_id FROM conversation.messages GROUP BY turn_id
        HAVING count(*) FILTER (WHERE role = 'user') <> 1 OR count(*) FILTER (WHERE role = 'assistant') <> 1

@@ -3,7 +3,7 @@ import { isFullRun } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { chat } from "../system/chat.ts";
-import { queryFirstRow, readBalance } from "../system/database.ts";
+import { databaseOf, databasesOf, queryFirstRow, readBalance } from "../system/database.ts";
 import { readMetric } from "../system/metrics.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 
@@ -21,7 +21,7 @@ async function chatWithLockedTurn(system: System, lockedMs: number, settleTimeou
     async () => expect(await readBalance(database, tenant.workspaceId)).toMatchObject({ streaming: 1 }),
     REPLY_TIMEOUT_MS,
   );
-  const locker = new pg.Client({ connectionString: database.url });
+  const locker = new pg.Client({ connectionString: databaseOf(system, tenant.workspaceId).url });
   await locker.connect();
   await locker.query("BEGIN");
   await locker.query("SELECT FROM conversation.turns WHERE workspace_id = $1 FOR UPDATE", [tenant.workspaceId]);
@@ -58,10 +58,11 @@ beforeAll(async () => {
     startSystem(),
     startSystem({
       async prepareDatabase(database) {
-        await queryFirstRow(
-          database,
-          `ALTER ROLE parley_conversation IN DATABASE "${database.name}" SET statement_timeout = '60s'`,
-        );
+        for (const each of databasesOf(database))
+          await queryFirstRow(
+            each,
+            `ALTER ROLE parley_conversation IN DATABASE "${new URL(each.url).pathname.slice(1)}" SET statement_timeout = '60s'`,
+          );
       },
     }),
   ]);
@@ -103,7 +104,7 @@ test("a workspace whose usage is locked does not delay another workspace, and ge
     return performance.now() - startedAt;
   };
   const unlockedMs = await measureReplies();
-  const locker = new pg.Client({ connectionString: system.database.url });
+  const locker = new pg.Client({ connectionString: databaseOf(system, locked.workspaceId).url });
   await locker.connect();
   await locker.query("BEGIN");
   await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [locked.workspaceId]);
@@ -146,7 +147,7 @@ test("a workspace whose usage is locked and whose unsettled turns fill a batch d
   for (const tenant of [locked, other]) expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
   for (const read of [readLocked, readOther])
     await expect.poll(read, { timeout: 10_000 }).toMatchObject({ used: 1, held: 0, outbox: 0 });
-  const locker = new pg.Client({ connectionString: system.database.url });
+  const locker = new pg.Client({ connectionString: databaseOf(system, locked.workspaceId).url });
   await locker.connect();
   await locker.query("BEGIN");
   await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [locked.workspaceId]);
@@ -164,7 +165,7 @@ test("a workspace whose usage is locked and whose unsettled turns fill a batch d
 test("a reply whose text the database refuses is stored as done without the text, and counted", async () => {
   const tenant = await createTenant(system.admin);
   await queryFirstRow(
-    system.database,
+    databaseOf(system, tenant.workspaceId),
     `CREATE FUNCTION refuse_text() RETURNS trigger LANGUAGE plpgsql AS $$
        BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'data_corrupted'; END $$;
      CREATE TRIGGER refuse_text BEFORE UPDATE ON conversation.messages FOR EACH ROW

@@ -1,6 +1,6 @@
 import { quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPlan, queryFirstRow, readBalance } from "../system/database.ts";
+import { createPlan, databaseOf, queryFirstRow, readBalance } from "../system/database.ts";
 import { readMetric } from "../system/metrics.ts";
 import type { ServiceProcess } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
@@ -61,7 +61,7 @@ test(`each of ${TURNS} turns is stored and counted once when every tenth respons
     sessions: number;
     twice: number;
   }>(
-    system.database,
+    databaseOf(system, tenant.workspaceId),
     `SELECT (SELECT count(*) FROM conversation.turns)::integer AS turns,
             count(*) FILTER (WHERE role = 'user')::integer AS users,
             count(*) FILTER (WHERE role = 'assistant')::integer AS replies,

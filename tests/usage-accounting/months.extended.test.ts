@@ -3,7 +3,7 @@ import { isFullRun, queryRows } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "../system/chat.ts";
 import { cliEnv, runCliInProcess, runCliJson } from "../system/cli.ts";
-import { copyTables, queryFirstRow, readBalance, waitUntilSettled } from "../system/database.ts";
+import { copyTables, databaseOf, queryFirstRow, readBalance, waitUntilSettled } from "../system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 
 // The tests depend on their order. They need a system of their own, because a closed month is closed for all workspaces and the tests restart
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 const balance = () => readBalance(system.database, tenant.workspaceId);
-const runSql = (sql: string) => queryRows(system.database.url, sql);
+const runSql = (sql: string) => queryRows(databaseOf(system, tenant.workspaceId).url, sql);
 const BALANCED = { done: TURNS, used: TURNS, ledger: TURNS, held: 0, outbox: 0, unbalanced: 0 };
 
 type ListedMonth = { month: string; state: string; used: number; pruned: number; closed_at: string; pruned_at: string };
@@ -47,7 +47,7 @@ const readMonth = async () => {
 
 const countRows = () =>
   queryFirstRow<{ turns: number; ledger: number; reservations: number }>(
-    system.database,
+    databaseOf(system, tenant.workspaceId),
     `SELECT (SELECT count(*) FROM conversation.turns WHERE month = '2024-03-01')::integer AS turns,
             (SELECT count(*) FROM quota.ledger WHERE month = '2024-03-01')::integer AS ledger,
             (SELECT count(*) FROM quota.reservations WHERE month = '2024-03-01')::integer AS reservations`,
@@ -108,7 +108,7 @@ let restore: Record<keyof typeof TABLES, () => Promise<unknown>>;
 
 /** Copies the rows of a schema. Returns a function that restores them. */
 async function backUp(schema: keyof typeof TABLES): Promise<() => Promise<unknown>> {
-  const { restoreSql } = await copyTables(system.database, schema, TABLES[schema]);
+  const { restoreSql } = await copyTables(databaseOf(system, tenant.workspaceId), schema, TABLES[schema]);
   return () => runSql(`BEGIN; ${restoreSql} COMMIT`);
 }
 

@@ -2,8 +2,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTcpProxy, type TcpProxy } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { queryFirstRow } from "../../system/database.ts";
-import { databaseOf } from "../../system/shards.ts";
+import { databaseOf, queryFirstRow } from "../../system/database.ts";
 import type { System, Tenant } from "../../system/system.ts";
 import { buildRetryExamples } from "../generated-client.ts";
 

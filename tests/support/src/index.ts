@@ -33,6 +33,7 @@ export {
   wordpressPath,
 } from "./requirements.ts";
 export { loadClassifier, TABLES_WITHOUT_KEY, type Verdict } from "./shard-router/classify.ts";
+export { shardOf } from "./shard-router/hash.ts";
 export { type ShardRouter, type ShardRouterOptions, startShardRouter } from "./shard-router/router.ts";
 export { collectSse, type ReadSseOptions, readSse, type SseComment, type SseEvent } from "./sse.ts";
 export { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";

@@ -37,14 +37,18 @@ const MIN_FREE_MEMORY_BYTES = 4 * 2 ** 30;
  * URL, returns the existing server at that URL instead. Most tests call createDatabase, which uses the server of the global setup.
  *
  * With `preferMemory`, the data is in memory if enough memory is free. Copying and dropping a database then takes less CPU time.
+ * `password` is the superuser's; by default a random one.
  */
-export async function startTestPostgres({ preferMemory = false } = {}): Promise<TestPostgres> {
+export async function startTestPostgres({
+  preferMemory = false,
+  password = randomBytes(16).toString("hex"),
+} = {}): Promise<TestPostgres> {
   const existingUrl = process.env.PARLEY_TEST_DATABASE_URL;
   if (existingUrl) return useExistingPostgres(existingUrl);
   await removeServersOfKilledRuns();
   const parent = preferMemory && (await canUseMemory()) ? MEMORY_DIR : tmpdir();
   const dir = await mkdtemp(join(parent, `parley-test-postgres-${process.pid}-`));
-  const options = { ...locateData(dir), password: randomBytes(16).toString("hex"), fast: true };
+  const options = { ...locateData(dir), password, fast: true };
   let server = await startOnFreePort(options);
   // Runs if the process exits before a call of stop(). Exit handlers must be synchronous.
   const killAndRemove = () => {

@@ -18,6 +18,7 @@ import { addLoginCommands } from "./commands/login.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addPlanCommands } from "./commands/plan.ts";
 import { addRefusalsCommand } from "./commands/refusals.ts";
+import { addShardsCommands } from "./commands/shards.ts";
 import { addTokenCommand } from "./commands/token.ts";
 import { addTopCommand } from "./commands/top.ts";
 import { addUsageCommand } from "./commands/usage/usage.ts";
@@ -86,6 +87,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   addTopCommand(program, context);
   addDoctorCommand(program, context);
   addMigrateCommand(program, context);
+  addShardsCommands(program, context);
   addCompletionCommand(program, context);
   try {
     await program.parseAsync(args, { from: "user" });

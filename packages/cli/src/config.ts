@@ -5,6 +5,7 @@ import { readSecret } from "@parley/service-kit/secrets";
 import { parseTokens } from "@parley/service-kit/tokens";
 import type { SelectingService, ServiceWithAdmin } from "./admin/service.ts";
 import { MIGRATION_VARIABLES } from "./local/migrate-service.ts";
+import { parseServers, parseUrls } from "./shards/settings.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -67,6 +68,13 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
       "llm-proxy": environment.optionalText("LLM_DATABASE_PASSWORD"),
     },
     migrationVariables: pickVariables(values, MIGRATION_VARIABLES),
+    /** For `parley shards`. */
+    shards: {
+      count: environment.integer("DATABASE_SHARDS", 1, { min: 1, max: 64 }),
+      rolePrefix: environment.text("DATABASE_ROLE_PREFIX", "parley_"),
+      servers: environment.optionalSecret("PARLEY_SHARD_SERVERS", parseServers),
+      routerAdminUrls: environment.optionalSecret("PARLEY_ROUTER_ADMIN_URLS", parseUrls),
+    },
     systemVariables: pickSystemVariables(values),
     isColorEnabled: environment.optionalText("NO_COLOR") === undefined,
     canMoveCursor: environment.text("TERM", "dumb") !== "dumb",

@@ -1,7 +1,7 @@
 import type pg from "pg";
 
 /** With 64 shards, all ids are below 2^53. */
-const IDS_PER_SHARD = 100_000_000_000_000n;
+export const IDS_PER_SHARD = 100_000_000_000_000;
 
 // Without the setting parley.shard, `first` is NULL, and no row matches.
 const LIST_STATEMENTS = `

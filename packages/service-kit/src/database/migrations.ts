@@ -2,7 +2,9 @@
 // running the migrations when none is pending.
 
 export { PREFLIGHT_EXIT_CODE } from "../preflight/collect.ts";
+export { IDS_PER_SHARD } from "./identity-start.ts";
 export { type Knex, type MigrateOptions, type Migration, migrate, revertMigrations } from "./migrate.ts";
 export { runMigrations } from "./run-migrations.ts";
-export { SHARD_CONNECTIONS } from "./shards.ts";
+export { createScramVerifier } from "./scram-verifier.ts";
+export { SHARD_CONNECTIONS, urlOfShard } from "./shards.ts";
 export { withoutLockTimeout } from "./without-lock-timeout.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { createDatabase, nodeFlags, startProcess } from "@parley/test-support";
+import { createDatabase, nodeFlags, queryRows, startProcess } from "@parley/test-support";
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 
@@ -64,4 +64,44 @@ test("two roles of a service, as in a password rotation, can use the schema, eac
     const { rows } = await client.query("SHOW lock_timeout");
     expect(rows).toEqual([{ lock_timeout: "2s" }]);
   }
+});
+
+test("with DATABASE_SHARD, numbers the database without a router, and marks the role as one of the sharded database", async () => {
+  const database = await createDatabase();
+  const prefix = `shop_${randomBytes(4).toString("hex")}_`;
+  const admin = new pg.Client({ connectionString: database.url });
+  await admin.connect();
+  onTestFinished(async () => {
+    await admin.end();
+    await database.drop();
+    await queryRows(inject("postgresUrl"), `DROP ROLE IF EXISTS ${prefix}quota`);
+  });
+  const run = async (shard: string) => {
+    const { exited, stderr } = await startProcess({
+      name: "migrate",
+      command: process.execPath,
+      args: [...nodeFlags, "services/quota/src/migrate.ts"],
+      cwd: ROOT,
+      env: {
+        DATABASE_URL: database.url,
+        DATABASE_PASSWORD: "password",
+        DATABASE_ROLE_PREFIX: prefix,
+        DATABASE_SHARD: shard,
+      },
+    });
+    return { ...(await exited), stderr: stderr() };
+  };
+  expect(await run("parley")).toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining("DATABASE_SHARD must be like"),
+  });
+  expect(await run("parley_3")).toMatchObject({ code: 0, stderr: "" });
+  const { rows } = await admin.query(
+    `SELECT min(start_value)::text AS start, (SELECT shobj_description(oid, 'pg_authid') FROM pg_roles WHERE rolname = $1) AS mark
+     FROM pg_sequences WHERE schemaname = 'quota' AND data_type = 'bigint'::regtype`,
+    [`${prefix}quota`],
+  );
+  expect(rows).toEqual([
+    { start: "300000000000001", mark: 'Parley {"database":"parley","installation":"","isSharded":true}' },
+  ]);
 });

@@ -31,6 +31,7 @@ export async function runMigrations(
       url,
       ...(rolePassword !== undefined && { rolePassword }),
       ...(installation !== undefined && { installation }),
+      ...(config.shard !== undefined && { shard: config.shard }),
     };
     const shards = shardCount === 1 ? undefined : listShardTargets(options, shardCount);
     const problems = [
@@ -63,6 +64,7 @@ function readConfig(values: NodeJS.ProcessEnv, schema: string) {
   return environment.finish({
     url: readDatabaseUrl(environment),
     shardCount: readShardCount(environment),
+    shard: readShard(environment),
     rolePassword: readRolePassword(environment, `${schema.toUpperCase()}_DATABASE_PASSWORD${roleSuffix}`),
     installation: areRolesShared ? undefined : environment.text("PARLEY_INSTALLATION", ""),
     /** The roles of an installation are named after their schemas, such as `parley_quota`. */
@@ -110,6 +112,18 @@ function readRolePassword(environment: Environment, key: string): string | undef
     "DATABASE_PASSWORD",
     `the password of the service's role (chart: the key ${key} of the Secret in database.existingSecret, by default existingSecret)`,
   );
+}
+
+/**
+ * Reads DATABASE_SHARD, such as `parley_3`. It is set if DATABASE_URL leads to one shard's database without a router, whatever the name of this
+ * database: the name of the sharded database and the shard's number.
+ */
+function readShard(environment: Environment): MigrateOptions["shard"] {
+  const text = environment.optionalText("DATABASE_SHARD");
+  if (text === undefined) return undefined;
+  const [, database = "", number] = /^(.+)_(\d{1,2})$/.exec(text) ?? [];
+  if (number === undefined) environment.addProblem('DATABASE_SHARD must be like "parley_3"');
+  return { database, number: Number(number) };
 }
 
 /** At most 40 characters, because PostgreSQL truncates names after 63. */

@@ -28,6 +28,10 @@ export interface ShardRouterOptions {
   port?: number;
   /** Connections to each shard for each role. */
   poolSize?: number;
+  /** Whether a statement without a key is refused, as with `cross_shard_disabled`; true by default. Otherwise the first shard runs it. */
+  isStrict?: boolean;
+  /** Called for RELOAD in the database `admin`, which then exists. Returns the new URLs of the shards' databases. */
+  onReload?: () => Promise<readonly string[]>;
 }
 
 export interface ShardRouter {
@@ -44,6 +48,7 @@ export interface ShardRouter {
 
 /** The name of the sharded database. The aliases add an underscore and the shard's number. */
 const DATABASE = "parley";
+const ADMIN_DATABASE = "admin";
 
 /** Version 3.0. */
 const PROTOCOL_VERSION = 196_608;
@@ -51,12 +56,15 @@ const AUTHENTICATION_OK = int32(0);
 const CLEARTEXT_PASSWORD = int32(3);
 
 type Context = {
-  shards: readonly ServerPool[];
+  shards: ServerPool[];
   classify: Awaited<ReturnType<typeof loadClassifier>>;
   /** The password of each role that has logged in, and the settings that the server reported then. */
   logins: Map<string, { password: string; parameters: ReadonlyMap<string, string> }>;
   sessions: Map<number, { secret: number; session: Session }>;
   refusals: Refusal[];
+  isStrict: boolean;
+  /** Applies the new configuration; undefined if there is no admin database. */
+  reload: (() => Promise<void>) | undefined;
 };
 
 /**
@@ -67,9 +75,17 @@ type Context = {
  * Unlike PgDog, it accepts no COPY, cursor, savepoint, or query of several statements on the sharded database, and no TLS.
  */
 export async function startShardRouter(options: ShardRouterOptions): Promise<ShardRouter> {
-  const { shardUrls, port = await freePort(), poolSize = 20 } = options;
+  const { shardUrls, port = await freePort(), poolSize = 20, isStrict = true, onReload } = options;
+  const openPools = (urls: readonly string[]) => urls.map((url) => new ServerPool(new URL(url), poolSize));
   const context: Context = {
-    shards: shardUrls.map((url) => new ServerPool(new URL(url), poolSize)),
+    shards: openPools(shardUrls),
+    isStrict,
+    reload:
+      onReload &&
+      (async () => {
+        const former = context.shards.splice(0, context.shards.length, ...openPools(await onReload()));
+        for (const pool of former) pool.close();
+      }),
     classify: await loadClassifier(),
     logins: new Map(),
     sessions: new Map(),
@@ -121,6 +137,13 @@ function accept(socket: Socket, context: Context): void {
     const [, alias = "none"] = new RegExp(`^${DATABASE}_(\\d+)$`).exec(database) ?? [];
     const shard = context.shards[Number(alias)];
     if (shard !== undefined) return passThrough(socket, shard, parameters);
+    if (database === ADMIN_DATABASE && context.reload !== undefined) {
+      read = () => {
+        for (const message of reader.messages()) administer(socket, message, context.reload);
+      };
+      socket.write(Buffer.concat([encode("R", AUTHENTICATION_OK), encodeReady("I")]));
+      return;
+    }
     if (database !== DATABASE) return refuse(socket, { code: "28000", message: `there is no database "${database}"` });
     let receive = ({ type, body }: Message) => {
       if (type !== "p") return;
@@ -143,6 +166,20 @@ function accept(socket: Socket, context: Context): void {
     reader.push(chunk);
     read();
   });
+}
+
+/** Runs RELOAD, the only statement of the admin database. */
+function administer(socket: Socket, { type, body }: Message, reload: Context["reload"]): void {
+  if (type === "X") socket.end();
+  if (type !== "Q") return;
+  if (reload === undefined || readText(body) !== "RELOAD") {
+    refuse(socket, { code: "58000", message: "unknown command" });
+    return;
+  }
+  reload().then(
+    () => socket.write(Buffer.concat([encode("C", "RELOAD\0"), encodeReady("I")])),
+    (error: unknown) => refuse(socket, toFields(error)),
+  );
 }
 
 /** Connects a client to a shard's database. The server then checks the password itself. */
@@ -177,10 +214,16 @@ async function logIn(login: Login, { shards, logins }: Context): Promise<Readonl
 
 function openSession(
   socket: Socket,
-  { shards, classify, sessions, refusals }: Context,
+  { shards, classify, sessions, refusals, isStrict }: Context,
   { login, settings }: { login: Login; settings: ReadonlyMap<string, string> },
 ): Session {
-  const session = new Session(socket, { login, shards, classify, onRefusal: (refusal) => refusals.push(refusal) });
+  const session = new Session(socket, {
+    login,
+    shards,
+    classify,
+    isStrict,
+    onRefusal: (refusal) => refusals.push(refusal),
+  });
   const secret = randomInt(2 ** 31);
   let processId = randomInt(2 ** 31);
   while (sessions.has(processId)) processId = randomInt(2 ** 31);

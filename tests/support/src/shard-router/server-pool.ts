@@ -138,6 +138,7 @@ export class ServerPool {
   /** The name of the shard's database. */
   readonly database: string;
   readonly #size: number;
+  #isClosed: boolean = false;
   readonly #logins = new Map<string, { count: number; idle: ServerConnection[]; waiting: Set<() => void> }>();
 
   constructor(url: URL, size: number) {
@@ -168,12 +169,15 @@ export class ServerPool {
   }
 
   release(login: Login, connection: ServerConnection): void {
+    if (this.#isClosed) connection.close();
     const pool = this.#poolOf(login);
     pool.idle.push(connection);
     wakeFirst(pool.waiting);
   }
 
+  /** Closes the idle connections now, and the others when they are released. */
   close(): void {
+    this.#isClosed = true;
     for (const { idle } of this.#logins.values()) for (const connection of idle) connection.close();
   }
 

@@ -21,6 +21,8 @@ export type SessionOptions = {
   login: Login;
   shards: readonly ServerPool[];
   classify: (sql: string) => Verdict;
+  /** Whether a statement without a key is refused. Otherwise the first shard runs it. */
+  isStrict: boolean;
   /** Called with each statement that lacks a key. */
   onRefusal: (refusal: Refusal) => void;
 };
@@ -115,8 +117,9 @@ export class Session {
 
   /** Returns the shard of a statement, or why the statement has none. */
   #chooseShard(verdict: Verdict, { values }: { values: readonly (string | null)[] }): number | string {
-    const { shards } = this.#options;
+    const { shards, isStrict } = this.#options;
     if (verdict.route === "shard") return verdict.shard;
+    if (!isStrict && verdict.route !== "keys") return this.#transaction?.pinned?.shard ?? 0;
     if (verdict.route === "refused") return verdict.reason;
     if (verdict.route !== "keys")
       return this.#transaction?.pinned?.shard ?? "the statement has no key, so any shard could run it";

@@ -1,0 +1,169 @@
+import { IDS_PER_SHARD, urlOfShard } from "@parley/service-kit/migrations";
+import pg from "pg";
+import { CliError } from "../errors.ts";
+import type { Result } from "../output/result.ts";
+import { type Client, connect, messageOf, queryOnce, withClient } from "./connect.ts";
+import { firstIdOf } from "./plan.ts";
+import { databaseOf, SCHEMAS, type Settings, urlOn } from "./settings.ts";
+import { readMigrations } from "./status.ts";
+import { locateShards, requireAllServers, surveyServers } from "./survey.ts";
+import { readUsage } from "./usage.ts";
+
+type Finding = { check: string; shard: number | null; problem: string | null };
+
+/** PgDog's SQLSTATE for its own errors, such as this refusal or a shard that is down. */
+const ROUTER_ERROR = "58000";
+const REFUSAL = /cross-shard/i;
+const SAMPLE_SIZE = 20;
+
+/** Checks the router and all shards. The exit code is 1 if it finds a problem. */
+export async function checkShards(settings: Settings, quotaPassword: string | undefined): Promise<Result> {
+  if (quotaPassword === undefined)
+    throw new CliError("QUOTA_DATABASE_PASSWORD is not set: the checks log in to the router as the quota service");
+  const survey = await surveyServers(settings);
+  requireAllServers(survey);
+  const located = locateShards(settings, survey);
+  const router = await connect(routerUrlOf(settings, quotaPassword));
+  const findings: Finding[] = [];
+  try {
+    findings.push(finding("strict mode", null, await findLaxity(router)));
+    const versions = new Map<number, string>();
+    for (let shard = 0; shard < settings.shardCount; shard++) {
+      findings.push(finding("alias", shard, await findWrongAlias(settings, shard)));
+      const found = located.get(shard);
+      if (found === undefined) {
+        findings.push(
+          finding("database", shard, `no server has ${databaseOf(settings, shard)}: run parley shards init`),
+        );
+        continue;
+      }
+      findings.push(...(await checkDatabase(urlOn(found.server, found.name), { shard, router, versions })));
+    }
+    findings.push(...compareVersions(versions));
+  } finally {
+    await router.end().catch(() => undefined);
+  }
+  const problems = findings.filter(({ problem }) => problem !== null);
+  const lines = problems.map(
+    ({ check, shard, problem }) => `${shard === null ? "" : `shard ${shard}, `}${check}: ${problem}\n`,
+  );
+  return {
+    json: findings,
+    text:
+      problems.length === 0 ? `${findings.length} checks of ${settings.shardCount} shards passed.\n` : lines.join(""),
+    exitCode: problems.length === 0 ? 0 : 1,
+  };
+}
+
+const finding = (check: string, shard: number | null, problem: string | undefined): Finding => ({
+  check,
+  shard,
+  problem: problem ?? null,
+});
+
+/** The sharded database, as the quota service. */
+function routerUrlOf({ routerUrl, roleOf }: Settings, password: string): string {
+  const url = new URL(routerUrl);
+  url.username = encodeURIComponent(roleOf("quota"));
+  url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+/** A statement without a workspace must fail. Otherwise the router would run it on several shards. */
+async function findLaxity(router: Client): Promise<string | undefined> {
+  try {
+    await router.query("SELECT count(*) FROM quota.usage");
+    return "the router ran a statement without workspace_id: set cross_shard_disabled = true";
+  } catch (error) {
+    const isRefusal = error instanceof pg.DatabaseError && error.code === ROUTER_ERROR && REFUSAL.test(error.message);
+    return isRefusal ? undefined : `the router did not refuse a statement without workspace_id: ${messageOf(error)}`;
+  }
+}
+
+async function findWrongAlias({ routerUrl }: Settings, shard: number): Promise<string | undefined> {
+  try {
+    const [row] = await queryOnce<{ number: string | null; database: string }>(
+      urlOfShard(routerUrl, shard),
+      "SELECT current_setting('parley.shard', true) AS number, current_database()::text AS database",
+    );
+    if (row?.number === String(shard)) return undefined;
+    return `the alias leads to ${row?.database}, which has ${row?.number ? `parley.shard ${row.number}` : "no parley.shard"}`;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+type Scope = {
+  shard: number;
+  router: Client;
+  /** Receives the newest migrations of the shard. */
+  versions: Map<number, string>;
+};
+
+async function checkDatabase(url: string, { shard, router, versions }: Scope): Promise<Finding[]> {
+  try {
+    return await withClient(url, async (client) => {
+      const { rows } = await client.query<{ schema: string }>(
+        "SELECT nspname::text AS schema FROM pg_namespace WHERE to_regclass(format('%I.migrations', nspname)) IS NOT NULL",
+      );
+      const migrations = await readMigrations(
+        client,
+        rows.map(({ schema }) => schema),
+      );
+      if (migrations.includes(null)) return [finding("schemas", shard, "a schema is missing: run parley migrate")];
+      versions.set(shard, migrations.join(", "));
+      return [
+        finding("ids", shard, await findWrongIds(client, shard)),
+        finding("workspaces", shard, await findMisplacedWorkspaces(client, router, shard)),
+        finding("usage accounting", shard, await findUnbalanced(client)),
+      ];
+    });
+  } catch (error) {
+    return [finding("database", shard, messageOf(error))];
+  }
+}
+
+async function findWrongIds(client: Client, shard: number): Promise<string | undefined> {
+  const { rows } = await client.query<{ name: string; id: string }>(
+    `SELECT format('%I.%I', schemaname, sequencename) AS name, coalesce(last_value, start_value)::text AS id FROM pg_sequences
+     WHERE schemaname = ANY ($1) AND data_type = 'bigint'::regtype
+       AND coalesce(last_value, start_value) NOT BETWEEN $2::bigint AND $3::bigint ORDER BY name`,
+    [SCHEMAS, firstIdOf(shard), firstIdOf(shard) + IDS_PER_SHARD - 1],
+  );
+  return rows.length === 0
+    ? undefined
+    : `ids of another shard: ${rows.map(({ name, id }) => `${name} at ${id}`).join(", ")}`;
+}
+
+async function findMisplacedWorkspaces(client: Client, router: Client, shard: number): Promise<string | undefined> {
+  const { rows: sample } = await client.query<{ id: string }>(
+    "SELECT workspace_id AS id FROM quota.workspaces ORDER BY random() LIMIT $1",
+    [SAMPLE_SIZE],
+  );
+  for (const { id } of sample) {
+    const { rows } = await router.query<{ number: string | null }>(
+      "SELECT current_setting('parley.shard', true) AS number FROM quota.workspaces WHERE workspace_id = $1 HAVING true",
+      [id],
+    );
+    if (rows[0]?.number !== String(shard))
+      return `the router sends workspace ${id} to shard ${rows[0]?.number ?? "without number"}`;
+  }
+  return undefined;
+}
+
+async function findUnbalanced(client: Client): Promise<string | undefined> {
+  const { differences } = await readUsage(client);
+  return differences === 0
+    ? undefined
+    : `usage differs from the ledger in ${differences} workspace months: run parley usage-audit`;
+}
+
+function compareVersions(versions: ReadonlyMap<number, string>): Finding[] {
+  const [expected, ...others] = [...versions].sort(([a], [b]) => a - b);
+  if (expected === undefined) return [];
+  const different = others.filter(([, version]) => version !== expected[1]);
+  if (different.length === 0) return [finding("versions", null, undefined)];
+  return different.map(([shard, version]) =>
+    finding("versions", shard, `has ${version}, and shard ${expected[0]} has ${expected[1]}: run parley migrate`),
+  );
+}

@@ -1,0 +1,76 @@
+import { CliError } from "../errors.ts";
+import { messageOf, queryOnce } from "./connect.ts";
+import type { Placement } from "./pgdog-config.ts";
+import { databaseOf, type Server, type Settings, urlOn } from "./settings.ts";
+
+/** A database on a server whose name is the one of a shard, or of a shard that moves there (`parley_3_incoming`) or has left (`parley_3_moved`). */
+export type FoundDatabase = { server: Server; name: string; shardSetting: string | null };
+
+export type Survey = {
+  databases: readonly FoundDatabase[];
+  /** Why a server did not respond, by its name. */
+  failures: ReadonlyMap<string, string>;
+};
+
+/** The maintenance database, which every server has. */
+export const MAINTENANCE_DATABASE = "postgres";
+
+const LIST_DATABASES = `
+  SELECT datname::text AS name,
+         (SELECT split_part(setting, '=', 2) FROM pg_db_role_setting, unnest(setconfig) AS setting
+          WHERE setdatabase = d.oid AND setrole = 0 AND starts_with(setting, 'parley.shard=')) AS "shardSetting"
+  FROM pg_database AS d
+  WHERE starts_with(datname, $1)`;
+
+/** Lists the shards' databases on all servers. The databases themselves record where each shard is; no file does. */
+export async function surveyServers({ database, servers }: Settings): Promise<Survey> {
+  const failures = new Map<string, string>();
+  const found = await Promise.all(
+    servers.map(async (server) => {
+      try {
+        const rows = await queryOnce<Omit<FoundDatabase, "server">>(
+          urlOn(server, MAINTENANCE_DATABASE),
+          LIST_DATABASES,
+          [`${database}_`],
+        );
+        return rows.map((row) => ({ ...row, server }));
+      } catch (error) {
+        failures.set(server.name, messageOf(error));
+        return [];
+      }
+    }),
+  );
+  return { databases: found.flat(), failures };
+}
+
+/** Throws unless all servers responded: a shard on a server that did not respond would seem to be missing. */
+export function requireAllServers({ failures }: Survey): void {
+  const [first] = failures;
+  if (first !== undefined) throw new CliError(`server ${first[0]} is not available: ${first[1]}`);
+}
+
+/** Returns the server of each shard that exists. Throws if two servers have a database with a shard's name. */
+export function locateShards(settings: Settings, { databases }: Survey): Map<number, FoundDatabase> {
+  const located = new Map<number, FoundDatabase>();
+  for (let shard = 0; shard < settings.shardCount; shard++) {
+    const [found, other] = databases.filter(({ name }) => name === databaseOf(settings, shard));
+    if (found !== undefined && other !== undefined)
+      throw new CliError(
+        `${found.name} is on ${found.server.name} and on ${other.server.name}: rename or drop the one that the router does not use`,
+      );
+    if (found !== undefined) located.set(shard, found);
+  }
+  return located;
+}
+
+/** Returns the server of every shard. Throws if a server does not respond or a shard is missing. */
+export async function requirePlacements(settings: Settings): Promise<Placement[]> {
+  const survey = await surveyServers(settings);
+  requireAllServers(survey);
+  const located = locateShards(settings, survey);
+  return Array.from({ length: settings.shardCount }, (_, shard) => {
+    const found = located.get(shard);
+    if (found === undefined) throw new CliError(`no server has ${databaseOf(settings, shard)}: run parley shards init`);
+    return { shard, server: found.server };
+  });
+}

@@ -1,0 +1,99 @@
+import { readFile } from "node:fs/promises";
+import {
+  freePort,
+  queryRows,
+  type ShardRouter,
+  type ShardRouterOptions,
+  startShardRouter,
+  startTestPostgres,
+  type TestPostgres,
+} from "@parley/test-support";
+import { runCliInProcess } from "../system/cli.ts";
+
+export const SHARDS = 4;
+const PASSWORD = "password-of-the-shards";
+export const ADMINISTRATOR = "parley_admin";
+
+export type ServerName = "a" | "b" | "c";
+
+/** Servers for shards, which `parley shards init` has to fill, and the environment of the CLI. */
+export type ShardServers = AsyncDisposable & {
+  servers: ReadonlyMap<ServerName, TestPostgres>;
+  env: Record<string, string>;
+  /** The URL of a database for a superuser. */
+  urlOf(server: ServerName, database: string): string;
+  /** The URL of the router's sharded database for a service's role. */
+  routerUrlOf(role: string): string;
+  /** Starts the router on the port in `env`. It stops with the servers. */
+  startRouter(options: Pick<ShardRouterOptions, "shardUrls" | "isStrict" | "onReload">): Promise<ShardRouter>;
+};
+
+/** The servers of `names` log for logical replication if `isLogical` contains their name. */
+export async function startShardServers(
+  names: readonly ServerName[],
+  isLogical: readonly ServerName[] = [],
+): Promise<ShardServers> {
+  await using resources = new AsyncDisposableStack();
+  const servers = new Map<ServerName, TestPostgres>();
+  for (const name of names) {
+    const server = await startTestPostgres({ preferMemory: true });
+    resources.defer(() => server.stop());
+    servers.set(name, server);
+    if (!isLogical.includes(name)) continue;
+    await queryRows(server.url, "ALTER SYSTEM SET wal_level = logical");
+    await server.restart();
+  }
+  const port = await freePort();
+  const routerUrl = (user: string) => `postgres://${user}:${PASSWORD}@127.0.0.1:${port}/parley`;
+  const running = resources.move();
+  return {
+    servers,
+    env: {
+      DATABASE_URL: routerUrl(ADMINISTRATOR),
+      DATABASE_SHARDS: String(SHARDS),
+      PARLEY_SHARD_SERVERS: [...servers].map(([name, { url }]) => `${name}=${url}`).join("\n"),
+      PARLEY_ROUTER_ADMIN_URLS: `postgres://admin:${PASSWORD}@127.0.0.1:${port}/admin`,
+      CONVERSATION_DATABASE_PASSWORD: PASSWORD,
+      QUOTA_DATABASE_PASSWORD: PASSWORD,
+      LLM_DATABASE_PASSWORD: PASSWORD,
+    },
+    urlOf: (server, database) => Object.assign(new URL(servers.get(server)?.url ?? ""), { pathname: database }).href,
+    routerUrlOf: routerUrl,
+    async startRouter(options) {
+      const router = await startShardRouter({ ...options, port });
+      running.defer(() => router.stop());
+      return router;
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Runs a command that must succeed. Returns its output. */
+export async function runShards(env: Record<string, string>, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runCliInProcess(args, env);
+  if (code !== 0) throw new Error(`parley ${args.join(" ")} exited ${code}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Reads the shards' databases from a pgdog.toml, in the order of the shards. */
+export async function readShardUrls(configFile: string): Promise<string[]> {
+  const blocks = (await readFile(configFile, "utf8")).split("[[").filter((block) => block.startsWith("databases]]"));
+  const shards = blocks.flatMap((block) => {
+    const readValue = (key: string) => new RegExp(`^${key} = "?([^"\n]*)"?$`, "m").exec(block)?.[1] ?? "";
+    const url = `postgres://${readValue("host")}:${readValue("port")}/${readValue("database_name")}`;
+    return readValue("shard") === "" ? [] : [{ number: Number(readValue("shard")), url }];
+  });
+  return shards.sort((a, b) => a.number - b.number).map(({ url }) => url);
+}
+
+/** Adds workspaces through the router. Returns their ids. */
+export async function addWorkspaces({ routerUrlOf }: ShardServers, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, (_, index) => `ws_${index}`);
+  for (const id of ids)
+    await queryRows(
+      routerUrlOf("parley_quota"),
+      "INSERT INTO quota.workspaces (workspace_id, name, plan) VALUES ($1, 'A shop', 'free')",
+      [id],
+    );
+  return ids;
+}

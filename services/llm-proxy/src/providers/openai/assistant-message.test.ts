@@ -1,3 +1,4 @@
+import { cpuMsOf } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { AssistantMessage } from "./assistant-message.ts";
 
@@ -143,6 +144,23 @@ test.each([
   ["too long", () => ({ x: "x".repeat(5 * 1024 * 1024) })],
 ])("fields that are %s are an error", (_, createDelta) => {
   expect(() => build(createDelta())).toThrow("too_large");
+});
+
+test.each([
+  ["content", () => [{ content: Array.from({ length: 20_000 }, (_, index) => ({ type: "x", index })) }]],
+  [
+    "reasoning_details",
+    () =>
+      Array.from({ length: 20_000 }, (_, id) => ({ reasoning_details: [{ type: "reasoning.text", id, text: "a" }] })),
+  ],
+])("too many parts of %s are an error, in less than a second of CPU time", (_, createDeltas) => {
+  const deltas = createDeltas();
+  expect(cpuMsOf(() => expect(() => build(...deltas)).toThrow("too_large"))).toBeLessThan(1_000);
+});
+
+test("an array of numbers may be long", () => {
+  const deltas = Array.from({ length: 50 }, () => ({ token_ids: Array.from({ length: 100 }, (_, index) => index) }));
+  expect(build(...deltas).token_ids).toHaveLength(5_000);
 });
 
 test("without tools, no field is kept", () => {

@@ -4,6 +4,8 @@ import { failureFromReason } from "./failure.ts";
 export type Fields = Record<string, unknown>;
 
 const MAX_DEPTH = 32;
+/** Limit of objects in an array, because each further one is compared with all of them. */
+const MAX_ELEMENTS = 2_000;
 
 /** Fields whose strings identify something. Providers send them whole, and some repeat them with each delta. */
 const IDENTIFIERS: ReadonlySet<string> = new Set(["id", "type", "format", "role", "name", "object", "status"]);
@@ -40,11 +42,16 @@ function mergeStrings(name: string, earlier: string, value: string): string {
   return OPAQUE.test(name) && earlier === value ? earlier : earlier + value;
 }
 
-/** Adds an element of a delta's array to the element that it continues, or else at the array's end. */
+/**
+ * Adds an element of a delta's array to the element that it continues, or else at the array's end. Throws ProviderFailure if there are too many
+ * objects.
+ */
 export function mergeElement(elements: unknown[], element: unknown): void {
-  const continued = isObject(element) ? findContinued(elements, element) : undefined;
+  if (!isObject(element)) return void elements.push(element);
+  if (elements.length > MAX_ELEMENTS) throw failureFromReason("too_large");
+  const continued = findContinued(elements, element);
   if (continued === undefined) elements.push(element);
-  else mergeFields(continued, element as Fields);
+  else mergeFields(continued, element);
 }
 
 /**

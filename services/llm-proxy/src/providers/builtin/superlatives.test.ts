@@ -7,6 +7,7 @@ test.each([
   ["was ist das teuerste", true, "Fodera; 95,00 €.", [95]],
   ["cuál dura más, la más larga", true, "Duración: 90 minutos.", [90]],
   ["what is the shortest course?", false, "Course: 2 hours; Price: £40.", [120]],
+  ["what is the longest tour?", true, "Tours take between 2 and 3 hours, with 4 messages.", [180]],
   ["which screen is the biggest?", true, "Screen 1 has 140 seats, at 7 pm for £5.", [1, 140]],
   ["was ist die kleinste kiste", false, "Klein für 14 €, groß für 29 €.", [14, 29]],
 ])("%j compares the numbers of a sentence", (message, isLargest, sentence, numbers) => {

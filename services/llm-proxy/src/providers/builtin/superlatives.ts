@@ -17,14 +17,14 @@ const SIZE = new RegExp(
   "giu",
 );
 
-/** By the beginning of the unit, in minutes. */
+/** In minutes. By the beginning of the unit, or by the whole unit if another word begins in the same way, such as "and". */
 const MINUTES: readonly [RegExp, number][] = [
   [/^min/iu, 1],
-  [/^(?:h|st(?:d|unde)|heure|hora|or[ae]|uur|godz)/iu, 60],
+  [/^(?:h(?:rs?|ours?)?$|st(?:d|unde)|heure|hora|or[ae]$|uur|godz)/iu, 60],
   [/^(?:da[yg]|tag|jour|día|giorn|dni)/iu, 1_440],
   [/^(?:week|woche|semaine|semana|settiman|tyg)/iu, 10_080],
-  [/^(?:month|monat|mois|mes|maand|miesi)/iu, 43_200],
-  [/^(?:year|jahr|an|año|jaar|rok|lat)/iu, 525_600],
+  [/^(?:month|monat|mois|mes(?:es|i)?$|maand|miesi)/iu, 43_200],
+  [/^(?:year|jahr|ans?$|año|jaar|rok|lata?$)/iu, 525_600],
 ];
 const DURATION = /(?<!\p{N})(?<count>\p{N}+(?:[.,]\p{N}+)?)[ -]?(?<unit>\p{L}+)/giu;
 

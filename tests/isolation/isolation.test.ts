@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
+import { shardOf } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { databasesOf, queryFirstRow } from "../system/database.ts";
@@ -85,11 +86,19 @@ describe("a call with another tenant's identifier gets the same response as with
   });
 });
 
+/** Returns the field of a request that names the shard of its workspaces. */
+function shardFields(method: DescMethod, workspaceId: string): { shard?: number } {
+  const { shardUrls } = system.database;
+  const hasField = method.input.fields.some(({ name }) => name === "shard");
+  return hasField && shardUrls ? { shard: shardOf(workspaceId, shardUrls.length) } : {};
+}
+
 describe("a call for one workspace returns no data of another, and calls for unknown workspaces all get the same response", () => {
   const cases = Object.entries(RPC_CASES).flatMap(([name, each]) => ("workspace" in each ? [{ name, ...each }] : []));
   test.each(cases)("$name", async ({ name, workspace }) => {
     const method = methodOf(name);
-    const responseFor = (id: string) => withCall(system, method, async (call) => call(method, workspace(id), []));
+    const responseFor = (id: string) =>
+      withCall(system, method, async (call) => call(method, { ...workspace(id), ...shardFields(method, id) }, []));
     const own = await responseFor(caller.workspaceId);
     for (const secret of [other.workspaceId, other.sessionId, other.turnId, other.botSlug, other.sourceName])
       expect(own).not.toContain(secret);

@@ -1,3 +1,4 @@
+import { cpuMsOf } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { ToolCallAssembler } from "./tool-call-deltas.ts";
 
@@ -109,4 +110,12 @@ test.each([
   ["too long arguments", [[delta(0, "a", "f", "x".repeat(70_000))]], "too_large"],
 ])("%s is an error", (_, chunks, reason) => {
   expect(() => assemble(...chunks)).toThrow(reason);
+});
+
+test("arguments whose end must be looked for thousands of times are an error, in less than a second of CPU time", () => {
+  const chunks = [
+    [delta(0, "a", "one", '{"x":"')],
+    ...Array.from({ length: 60_000 }, () => [delta(0, "", "one", "}")]),
+  ];
+  expect(cpuMsOf(() => expect(() => assemble(...chunks)).toThrow("too_large"))).toBeLessThan(1_000);
 });

@@ -5,6 +5,9 @@ import { type Fields, isObject, mergeFields } from "./merge-deltas.ts";
 const MAX_CALLS = 64;
 const MAX_ARGUMENTS_CHARACTERS = 64 * 1024;
 const MAX_NAME_CHARACTERS = 128;
+/** Limit of checks whether long arguments are complete. Real providers cause a few: each check parses all arguments so far. */
+const MAX_LONG_CHECKS = 1_000;
+const LONG_ARGUMENTS_CHARACTERS = 1_000;
 
 type PartialCall = {
   index: number | undefined;
@@ -36,6 +39,7 @@ export type ToolCallContext = {
 export class ToolCallAssembler {
   readonly #context: ToolCallContext;
   readonly #calls: PartialCall[] = [];
+  #longChecks = 0;
 
   constructor(context: ToolCallContext) {
     this.#context = context;
@@ -96,7 +100,7 @@ export class ToolCallAssembler {
     const hasIndex = index !== undefined;
     const hasSameId = id !== "" && id === call.id;
     const hasOtherId = id !== "" && call.id !== "" && !hasSameId;
-    const isComplete = isCompleteJson(call.arguments);
+    const isComplete = this.#isComplete(call);
     const isRepetition = delta.arguments.trim() === call.arguments.trim();
     if (hasSameId && hasIndex) return false;
     // The list of calls in one chunk usually has one element per call.
@@ -113,6 +117,14 @@ export class ToolCallAssembler {
     return call.arguments === "" && this.#context.toolNames.some((each) => each.startsWith(call.name + name));
   }
 
+  /** Throws ProviderFailure above MAX_LONG_CHECKS. */
+  #isComplete({ arguments: text }: PartialCall): boolean {
+    if (!text.trimEnd().endsWith("}")) return false;
+    if (text.length > LONG_ARGUMENTS_CHARACTERS && ++this.#longChecks > MAX_LONG_CHECKS)
+      throw failureFromReason("too_large");
+    return isCompleteJson(text);
+  }
+
   #append(call: PartialCall, delta: Delta): void {
     call.index ??= delta.index;
     call.id ||= delta.id;
@@ -120,7 +132,7 @@ export class ToolCallAssembler {
     if (call.name === "" || (delta.name !== call.name && this.#isNamePart(call, delta.name)))
       call.name = (call.name + delta.name).slice(0, MAX_NAME_CHARACTERS);
     // A whole object after whole arguments repeats them, or replaces the `{}` that some providers send first.
-    const isWhole = /^\s*\{/.test(delta.arguments) && isCompleteJson(call.arguments);
+    const isWhole = /^\s*\{/.test(delta.arguments) && this.#isComplete(call);
     call.arguments = isWhole ? delta.arguments : call.arguments + delta.arguments;
     if (call.arguments.length > MAX_ARGUMENTS_CHARACTERS) throw failureFromReason("too_large");
     mergeFields(call.fields, delta.fields);

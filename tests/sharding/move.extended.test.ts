@@ -124,7 +124,7 @@ async function moveUntil(step: string, shard: number, to: ServerName): Promise<v
     cwd: root,
     env: shards.env,
     ready: new RegExp(`^parley_${shard}: ${step}$`, "m"),
-    readyTimeoutMs: 120_000,
+    readyTimeoutMs: 300_000,
   });
   await parley.waitReady();
   await parley.kill9();
@@ -207,7 +207,13 @@ test("a move whose process is killed after each step continues, and loses no row
 test("a move without an interruption keeps the shard available except for seconds, and the migrations accept its result", async () => {
   const load = startLoad();
   await sleep(500);
-  const result = await runCliJson<{ fenced_seconds: number; usage_differences: number }>(moveArgs(0, "c"), shards.env);
+  const applied = join(dir, "applied.toml");
+  const result = await runCliJson<{ fenced_seconds: number; usage_differences: number }>(
+    [...moveArgs(0, "c"), "--reload", `cp '${configFile}' '${applied}'`],
+    shards.env,
+  );
+  const target = new URL(shards.urlOf("c", "parley_0"));
+  expect((await readShardUrls(applied))[0]).toBe(`postgres://${target.host}/parley_0`);
   await sleep(500);
   await load.stop();
   expect(result).toMatchObject({ usage_differences: 0 });

@@ -227,9 +227,15 @@ describe("parley key", () => {
       revoked_at: "",
     });
     const updated = await json("key", "update", created.public_key, "--domain", "B.example", "--domain", "c.example");
-    expect(updated).toEqual({ ...created, allowed_domains: ["b.example", "c.example"] });
+    expect(updated).toEqual({ ...created, challenge: "off", allowed_domains: ["b.example", "c.example"] });
+    const challenging = await json("key", "update", created.public_key, "--challenge", "suspicious");
+    expect(challenging).toEqual({ ...(updated as object), challenge: "suspicious" });
+    expect((await run("key", "list", ...workspaceArgs())).stdout).toMatch(/ suspicious /);
+    const always = ["key", "create", ...botArgs(), "--domain", "d.example", "--challenge", "always"];
+    expect(await json(...always)).toMatchObject({ challenge: "always" });
+    expect((await run("key", "update", created.public_key, "--challenge", "never")).code).toBe(2);
     const revoked = await json<{ revoked_at: string }>("key", "revoke", created.public_key);
-    expect(revoked).toEqual({ ...(updated as object), revoked_at: expect.stringMatching(/Z$/) });
+    expect(revoked).toEqual({ ...(challenging as object), revoked_at: expect.stringMatching(/Z$/) });
     expect(await json("key", "list", ...workspaceArgs())).toContainEqual(revoked);
   });
 });

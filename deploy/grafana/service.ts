@@ -106,6 +106,18 @@ export const SERVICE: Dashboard = {
           ],
         },
         {
+          title: "Challenges by result",
+          shows:
+            "Challenges that were sent (`asked`), solutions that bought a pass (`solved`), and refused solutions by reason.",
+          normal:
+            "None without a public key that asks for challenges. Otherwise, almost as many are solved as were asked.",
+          action:
+            "Far more `asked` than `solved`: programs that do not solve challenges; nothing is spent on them. Many `signature`: forged solutions, or visitors whose address changes.",
+          unit: "reqps",
+          stacked: true,
+          queries: [{ expr: `sum by (result) (${rate("parley_challenges_total")})`, legend: "{{result}}" }],
+        },
+        {
           title: "Duration by route, p99",
           shows: "Time to the end of the response; for a chat, the end of its stream.",
           normal: "Chat: as long as a reply. Others: below 1 s, except long exports.",

@@ -104,6 +104,35 @@ describeInBrowser("the console's screen Visitors", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("chooses when a public key asks for a challenge", async () => {
+    const botSlug = await addBot(fixture.service);
+    const name = `Site ${randomUUID().slice(0, 8)}`;
+    const { key } = await fixture.service.admin.keys.createKey({
+      ...{ workspaceId, botSlug, name },
+      domains: ["bakery.example"],
+    });
+    const readChallenge = async () =>
+      (await fixture.service.admin.keys.listKeys({ workspaceId })).keys.find(
+        ({ publicKey }) => publicKey === key?.publicKey,
+      )?.challenge;
+    const { page } = await openConsole(fixture);
+    await page.signIn("/visitors", "Visitors");
+    const choice = page.field(`When the key ${name} asks for a challenge`);
+    expect(await choice.inputValue()).toBe("off");
+    for (const [text, value] of [
+      ["If the use is suspicious", "suspicious"],
+      ["Always", "always"],
+      ["Never", "off"],
+    ] as const) {
+      await choice.selectOption(text);
+      await eventually(readChallenge).toBe(value);
+      await eventually(() => choice.inputValue()).toBe(value);
+    }
+    expect(await page.announcement.innerText()).toBe("The key was changed. The change applies within seconds.");
+    expect(await page.findAxeViolations()).toEqual([]);
+    expect(page.problems).toEqual([]);
+  });
+
   it.each(["light", "dark"] as const)("is accessible and fits a phone in the %s theme", async (colorScheme) => {
     await addBot(fixture.service);
     await fixture.service.admin.identityKeys.createIdentityKey({ workspaceId });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { authSuite } from "./suites/auth.ts";
+import { challengeSuite } from "./suites/challenge.ts";
 import { consentSuite } from "./suites/consent.ts";
 import { conversationsSuite } from "./suites/conversations.ts";
 import { corsSuite } from "./suites/cors.ts";
@@ -47,6 +48,7 @@ describe("visitors", () => visitorsSuite(shared));
 describe("verified visitors", () => verifiedVisitorsSuite(shared));
 describe("messages of a visitor in a day", () => visitorLimitSuite(shared));
 describe("consent", () => consentSuite(shared));
+describe("challenges", () => challengeSuite(shared));
 describe("export", () => exportSuite(shared));
 describe("conversations", () => conversationsSuite(shared));
 describe("access tokens", () => authSuite(shared));

@@ -635,6 +635,20 @@ const decisions: Section[] = [
     },
   },
   {
+    id: "D48",
+    title: "Challenges",
+    sentences: {
+      1: "A public key asks for challenges `off` (the default), `suspicious` or `always`. A message that needs a pass and has no valid `challenge_pass`: 403 `challenge_required` with a `challenge`; no model is called, and nothing is stored.",
+      2: "`POST /api/chat/challenge/` `{public_key, session_id, solution}` returns 200 `{challenge_pass, expires_at, messages}` for the first correct solution of a challenge, and otherwise 403 `challenge_required` with a new `challenge`.",
+      3: "A challenge and a pass are valid for one public key, session and client address (IPv6: /64), and a pass for 20 messages within 24 hours.",
+      4: "401 `invalid_visitor_token`, 404 `session_not_found` and both 409 precede it, and 429 `visitor_limit` follows it.",
+      5: "A request that repeats an idempotency key, or has a `Last-Event-ID`, needs no pass and uses none. Stop, rating, configuration and playground ask for none.",
+      6: "`suspicious` asks above 20 messages of a client address within an hour, and above 2 % of the workspace's monthly messages, at least 20, within ten minutes.",
+      7: "Verified visitors need passes like all others.",
+      8: "With Redis, all edges together accept a solution once and a pass for exactly 20 messages, also concurrently.",
+    },
+  },
+  {
     id: "D51",
     title: "Consent",
     sentences: {

@@ -37,7 +37,7 @@ async function fill() {
   const { workspaceId, id: botId, slug: botSlug } = bot;
   await insertKey(
     db.database,
-    { publicKey: `k-${botId}`, workspaceId, botSlug, allowedDomains: ["a.example"], name: "n" },
+    { publicKey: `k-${botId}`, workspaceId, botSlug, allowedDomains: ["a.example"], name: "n", challenge: "off" },
     1,
   );
   await insertIdentityKey(db.database, { workspaceId, kid: "k", algorithm: "HS256", verificationKey: "s" }, 1);

@@ -116,6 +116,7 @@ test("a key is found on its shard; a key that names no shard is found on each, a
       botSlug: bot.slug,
       allowedDomains: ["a.example"],
       name: "",
+      challenge: "off",
     };
     await insertKey(second.database, fields, 10);
   }

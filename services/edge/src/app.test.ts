@@ -24,6 +24,7 @@ beforeAll(async () => {
 test("the OpenAPI document describes every endpoint except the files of the widget", () => {
   const expected = [
     "/api/chat/",
+    "/api/chat/challenge/",
     "/api/chat/playground/",
     "/api/chat/playground/stop/",
     "/api/chat/rating/",
@@ -73,6 +74,7 @@ test("every documented refusal has a series from the start", async () => {
   for (const labels of [
     'route="/api/chat/",code="rate_limited"',
     'route="/api/chat/",code="origin_not_allowed"',
+    'route="/api/chat/",code="challenge_required"',
     'route="/api/chat/",code="headers_too_large"',
     'route="/api/widget/config/",code="invalid_api_key"',
     'route="/api/conversations/:session_id/export.json",code="no_workspace"',

@@ -1,6 +1,7 @@
 import type { Logger } from "@parley/service-kit";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { v7 as uuidv7 } from "uuid";
+import { type ChallengeRouteDeps, challengeRoute } from "./challenges/challenge.route.ts";
 import { type ChatDeps, chatRoute } from "./chat/chat.route.ts";
 import { type PlaygroundDeps, playgroundRoute } from "./chat/playground.route.ts";
 import { playgroundStopRoute, stopRoute } from "./chat/stop.route.ts";
@@ -35,6 +36,7 @@ import { widgetConfigRoute } from "./widget/widget-config.route.ts";
 export type AppDeps = ChatDeps &
   DoctorDeps &
   PlaygroundDeps &
+  ChallengeRouteDeps &
   ExportDeps &
   RatingDeps & {
     isReady: () => boolean;
@@ -120,6 +122,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   playgroundRoute(app, deps);
   stopRoute(app, deps);
   playgroundStopRoute(app, deps);
+  challengeRoute(app, deps);
   ratingRoute(app, deps);
   widgetConfigRoute(app, deps);
   logoRoute(app, deps);

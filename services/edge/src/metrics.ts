@@ -1,4 +1,5 @@
 import { Counter, createRpcClientFailureCounter, Gauge, type Registry } from "@parley/service-kit";
+import { createChallengeMetrics } from "./challenges/challenge.metrics.ts";
 import { createHttpMetrics } from "./http/plugins/http-metrics.plugin.ts";
 import { createStreamMetrics } from "./streams/stream.metrics.ts";
 
@@ -18,6 +19,7 @@ export function createMetrics(registry: Registry, sources: { jwksAgeSeconds: () 
   return {
     http: createHttpMetrics(registry),
     streams: createStreamMetrics(registry),
+    challenges: createChallengeMetrics(registry),
     rpcFailures: createRpcClientFailureCounter(registry),
     limiter: {
       isOnFallback: new Gauge({

@@ -23,6 +23,8 @@ import {
 } from "@parley/service-kit";
 import { buildApp, WRITE_BUFFER_BYTES } from "./app.ts";
 import { createKeyResolver } from "./auth/public-keys.client.ts";
+import { createChallenges } from "./challenges/challenges.ts";
+import { createMonthlyCapReader } from "./challenges/monthly-caps.client.ts";
 import type { Config } from "./config.ts";
 import { handleAttachTurn } from "./edges/attach-turn.rpc.ts";
 import { handleCancelTurn } from "./edges/cancel-turn.rpc.ts";
@@ -139,6 +141,9 @@ export async function start(
       streams,
       limiter,
       hashClient,
+      challenges: createChallenges(internalTokens.authorization),
+      readMonthlyCap: createMonthlyCapReader(quota, monotonicMs),
+      challengeMetrics: metrics.challenges,
       malformedRequests: createMalformedRequestLimiter(limiter, monotonicMs),
       resolveKey,
       verifyToken: createTokenVerifier(config.jwt, jwks),

@@ -71,6 +71,7 @@ export function corsSuite(shared: () => ContractSystem): void {
   test("a preflight gets 204 and permits the request's method and headers [D11/4]", async () => {
     const paths = {
       "/api/chat/": "POST",
+      "/api/chat/challenge/": "POST",
       "/api/chat/stop/": "POST",
       "/api/chat/rating/": "POST",
       "/api/widget/config/": "GET",

@@ -26,7 +26,14 @@ export function descriptionSuite(shared: () => ContractSystem): void {
   test("the suites received every described response except 503 of /healthz/ready, and each matched its description [D31/2]", async () => {
     await api.call({ path: "/openapi.json" });
     await api.call({ method: "POST", path: "/openapi.json" });
-    for (const path of ["/api/chat/", "/api/chat/stop/", "/api/chat/rating/", "/api/doctor/", "/api/widget/config/"])
+    for (const path of [
+      "/api/chat/",
+      "/api/chat/challenge/",
+      "/api/chat/stop/",
+      "/api/chat/rating/",
+      "/api/doctor/",
+      "/api/widget/config/",
+    ])
       await api.call({ method: "OPTIONS", path });
     await api.call({ path: "/healthz/live" });
     await api.call({ path: "/healthz/ready" });

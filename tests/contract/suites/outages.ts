@@ -96,6 +96,8 @@ export function outagesSuite(shared: () => ContractSystem): void {
         await api.call({ ...post, path: "/api/chat/stop/", body: { public_key: cachedKeyTenant.publicKey, ...stop } }),
         unavailable,
       );
+      const solution = { public_key: uncachedKeyTenant.publicKey, session_id: stop.session_id, solution: "x" };
+      expectUnavailable(await api.call({ ...post, path: "/api/chat/challenge/", body: solution }), unavailable);
       expectUnavailable(
         await api.call({ ...post, path: "/api/chat/playground/stop/", body: { bot_slug: tenant.botSlug, ...stop } }),
         formatDetail(503, "unavailable"),

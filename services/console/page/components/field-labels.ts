@@ -5,6 +5,7 @@ import { t } from "../i18n/t.tsx";
 const FIELD_LABELS: Readonly<Record<string, string>> = {
   ...LABELS,
   appliesTo: t("Applies to"),
+  challenge: t("Challenge"),
   customCssVars: t("CSS variables"),
   domains: t("Domains"),
   http: t("Address"),

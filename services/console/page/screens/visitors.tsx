@@ -2,6 +2,7 @@ import { useSession } from "../api/session.ts";
 import { PageHeader } from "../components/page-header.tsx";
 import { t } from "../i18n/t.tsx";
 import { BackendCode } from "../visitors/backend-code.tsx";
+import { ChallengeNeeds } from "../visitors/challenge-needs.tsx";
 import { IdentityKeys } from "../visitors/identity-keys.tsx";
 import { TokenNeeds } from "../visitors/token-needs.tsx";
 
@@ -16,6 +17,7 @@ export function Visitors() {
       </PageHeader>
       <IdentityKeys workspaceId={workspaceId} />
       <TokenNeeds workspaceId={workspaceId} />
+      <ChallengeNeeds workspaceId={workspaceId} />
       <BackendCode />
     </div>
   );

@@ -11,6 +11,7 @@ import { Confirm } from "../components/dialogs.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Failure, Loading } from "../components/states.tsx";
 import { t } from "../i18n/t.tsx";
+import { nameKey } from "./name-key.ts";
 
 /** Shows which public keys need a visitor token. */
 export function TokenNeeds({ workspaceId }: { workspaceId: string }) {
@@ -26,11 +27,7 @@ export function TokenNeeds({ workspaceId }: { workspaceId: string }) {
       {keys && keys.length > 0 && (
         <ul className="rows" aria-labelledby="token-needs">
           {keys.map((key) => (
-            <KeyRow
-              key={key.publicKey}
-              apiKey={key}
-              botName={bots.find(({ slug }) => slug === key.botSlug)?.display?.name || key.botSlug}
-            />
+            <KeyRow key={key.publicKey} apiKey={key} {...nameKey(key, bots)} />
           ))}
         </ul>
       )}
@@ -38,8 +35,8 @@ export function TokenNeeds({ workspaceId }: { workspaceId: string }) {
   );
 }
 
-function KeyRow({ apiKey, botName }: { apiKey: ApiKey; botName: string }) {
-  const { workspaceId, publicKey, name, identity } = apiKey;
+function KeyRow({ apiKey, title, uniqueName: key }: { apiKey: ApiKey } & ReturnType<typeof nameKey>) {
+  const { workspaceId, publicKey, identity } = apiKey;
   const [isConfirming, setConfirming] = useState(false);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
@@ -53,9 +50,6 @@ function KeyRow({ apiKey, botName }: { apiKey: ApiKey; botName: string }) {
     },
     onError: (error) => announce(errorText(error), { isError: true }),
   });
-  const title = name || botName;
-  // Several keys of one bot may have no name, so their last characters tell them apart.
-  const key = name || `${botName} …${publicKey.slice(-6)}`;
   return (
     <li className="row key">
       <span className="row-icon">

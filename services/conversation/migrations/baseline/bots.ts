@@ -26,6 +26,8 @@ export const BOTS = `
     revoked_at      timestamptz,
     -- Whether visitors need a visitor token.
     identity        text NOT NULL DEFAULT 'optional' CHECK (identity IN ('optional', 'required')),
+    -- When visitors must solve a challenge.
+    challenge       text NOT NULL DEFAULT 'off' CHECK (challenge IN ('off', 'suspicious', 'always')),
     -- The last day, in UTC, on which a browser used the key; NULL if none has used it.
     last_used_on    date,
     PRIMARY KEY (workspace_id, public_key),

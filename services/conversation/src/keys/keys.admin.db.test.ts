@@ -3,6 +3,7 @@ import { KeyAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
 import { adminFailure, countResultsOfConcurrentInserts, RFC_3339, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
+import { resolveKey } from "./keys.store.ts";
 
 const system = useTestSystem();
 
@@ -66,6 +67,36 @@ describe("keys", () => {
       expect(await adminFailure(keys.updateKey({ publicKey, ...invalid }))).toMatchObject({
         parleyCode: "invalid_argument",
       });
+  });
+
+  test("ask for no challenge, unless they are created or updated with one", async () => {
+    const keys = system.createAdminClient(KeyAdminService);
+    const bot = await createBot(system.database);
+    const create = (challenge?: string) =>
+      keys.createKey({ ...botFields(bot), domains: ["a.example"], ...(challenge !== undefined && { challenge }) });
+    const resolve = async (publicKey: string) => (await resolveKey(system.database, publicKey))?.challenge;
+    const { key } = await create();
+    const publicKey = key?.publicKey ?? "";
+    expect([key?.challenge, await resolve(publicKey)]).toEqual(["off", "off"]);
+    expect((await create("always")).key?.challenge).toBe("always");
+    expect((await keys.updateKey({ publicKey, challenge: "suspicious" })).key).toEqual({
+      ...key,
+      challenge: "suspicious",
+    });
+    expect(await resolve(publicKey)).toBe("suspicious");
+    expect((await keys.updateKey({ publicKey, name: "n", identity: "required" })).key?.challenge).toBe("suspicious");
+    expect((await keys.listKeys({ workspaceId: bot.workspaceId })).keys.map(({ challenge }) => challenge)).toEqual([
+      "suspicious",
+      "always",
+    ]);
+    for (const challenge of ["sometimes", "Always"]) {
+      expect(await adminFailure(create(challenge))).toMatchObject({ parleyCode: "invalid_argument" });
+      expect(await adminFailure(keys.updateKey({ publicKey, challenge }))).toMatchObject({
+        parleyCode: "invalid_argument",
+      });
+    }
+    await keys.updateKey({ publicKey, challenge: "off" });
+    expect(await resolve(publicKey)).toBe("off");
   });
 
   test("are updated with new domains, but not with invalid domains or another workspace's id", async () => {

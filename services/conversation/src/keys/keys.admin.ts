@@ -29,6 +29,7 @@ export function createKeyAdmin(
         botSlug,
         allowedDomains,
         name: request.name.trim(),
+        challenge: request.challenge || "off",
       };
       const key = await insertKey(database, newKey, MAX_KEYS);
       if (key === undefined) {
@@ -42,12 +43,12 @@ export function createKeyAdmin(
       }
       return { key: toMessage(key) };
     },
-    async updateKey({ publicKey, workspaceId, domains, name: newName, identity }) {
+    async updateKey({ publicKey, workspaceId, domains, name: newName, identity, challenge }) {
       const name = newName?.trim();
-      const keepsDomains = domains.length === 0 && (name ?? identity) !== undefined;
+      const keepsDomains = domains.length === 0 && (name ?? identity ?? challenge) !== undefined;
       const allowedDomains = keepsDomains ? undefined : normaliseAllowedDomains(domains);
       const couldExist = workspaceId === "" || isWorkspaceId(workspaceId);
-      const changes = { allowedDomains, name, identity };
+      const changes = { allowedDomains, name, identity, challenge };
       const key = couldExist
         ? await keyShards.find(shards, publicKey, (shard) => updateKey(shard.database, publicKey, workspaceId, changes))
         : undefined;

@@ -7,12 +7,13 @@ export type ResolvedKey = {
   allowedDomains: string[];
   display: Display;
   identity: string;
+  challenge: string;
   visitorMessagesPerDay: number;
   verificationKeys: { kid: string; algorithm: string; key: string }[];
 };
 
 const RESOLVE_KEY = `
-  SELECT k.workspace_id AS "workspaceId", k.bot_id AS "botId", k.allowed_domains AS "allowedDomains", b.display, k.identity,
+  SELECT k.workspace_id AS "workspaceId", k.bot_id AS "botId", k.allowed_domains AS "allowedDomains", b.display, k.identity, k.challenge,
          coalesce((b.settings->>'visitorMessagesPerDay')::integer, 0) AS "visitorMessagesPerDay",
          coalesce((
            SELECT json_agg(json_build_object('kid', i.kid, 'algorithm', i.algorithm, 'key', i.verification_key) ORDER BY i.kid)
@@ -43,19 +44,21 @@ export type ApiKey = {
   name: string;
   /** Whether visitors need a visitor token: optional or required. */
   identity: string;
+  /** When visitors must solve a challenge: off, suspicious or always. */
+  challenge: string;
 };
 
 /** The start of a query. A JOIN with the selected keys, `k`, must follow. */
 const SELECT_API_KEY = `
   SELECT k.public_key AS "publicKey", k.workspace_id AS "workspaceId", b.slug AS "botSlug",
          k.allowed_domains AS "allowedDomains", k.created_at AS "createdAt", k.revoked_at AS "revokedAt",
-         coalesce(to_char(k.last_used_on, 'YYYY-MM-DD'), '') AS "lastUsedOn", k.name, k.identity
+         coalesce(to_char(k.last_used_on, 'YYYY-MM-DD'), '') AS "lastUsedOn", k.name, k.identity, k.challenge
   FROM conversation.bots b`;
 
 /** Stores a key for a bot. Returns undefined if the workspace has `limit` keys that are not revoked, or if it has no such bot. */
 export async function insertKey(
   database: Database,
-  key: Pick<ApiKey, "publicKey" | "workspaceId" | "botSlug" | "allowedDomains" | "name">,
+  key: Pick<ApiKey, "publicKey" | "workspaceId" | "botSlug" | "allowedDomains" | "name" | "challenge">,
   limit: number,
 ): Promise<ApiKey | undefined> {
   return workspaceTransaction(
@@ -64,14 +67,14 @@ export async function insertKey(
     async (connection) => {
       const { rows } = await connection.query<ApiKey>(
         `WITH k AS (
-         INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains, name)
-         SELECT workspace_id, $3, bot_id, $4, $6 FROM conversation.bots
+         INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains, name, challenge)
+         SELECT workspace_id, $3, bot_id, $4, $6, $7 FROM conversation.bots
          WHERE workspace_id = $1 AND slug = $2 AND deleted_at IS NULL
            AND (SELECT count(*) FROM conversation.api_keys WHERE workspace_id = $1 AND revoked_at IS NULL) < $5
          RETURNING *
        )
        ${SELECT_API_KEY} JOIN k USING (workspace_id, bot_id)`,
-        [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains, limit, key.name],
+        [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains, limit, key.name, key.challenge],
       );
       return rows[0];
     },
@@ -94,7 +97,7 @@ export async function listKeys(database: Database, workspaceId: string, maxRevok
 }
 
 /** The fields of a key to change. */
-export type KeyChanges = Partial<Record<"name" | "identity", string | undefined>> & {
+export type KeyChanges = Partial<Record<"name" | "identity" | "challenge", string | undefined>> & {
   allowedDomains?: readonly string[] | undefined;
 };
 
@@ -103,16 +106,17 @@ export async function updateKey(
   database: Database,
   publicKey: string,
   workspaceId: string,
-  { allowedDomains, name, identity }: KeyChanges,
+  { allowedDomains, name, identity, challenge }: KeyChanges,
 ): Promise<ApiKey | undefined> {
   const { rows } = await database.query<ApiKey>(
     `WITH k AS (
        UPDATE conversation.api_keys
-       SET allowed_domains = coalesce($3, allowed_domains), name = coalesce($4, name), identity = coalesce($5, identity)
+       SET allowed_domains = coalesce($3, allowed_domains), name = coalesce($4, name), identity = coalesce($5, identity),
+           challenge = coalesce($6, challenge)
        WHERE public_key = $1 AND $2 IN ('', workspace_id) AND revoked_at IS NULL RETURNING *
      )
      ${SELECT_API_KEY} JOIN k USING (workspace_id, bot_id)`,
-    [publicKey, workspaceId, allowedDomains ?? null, name ?? null, identity ?? null],
+    [publicKey, workspaceId, allowedDomains ?? null, name ?? null, identity ?? null, challenge ?? null],
   );
   return rows[0];
 }

@@ -24,7 +24,14 @@ const run = (signal = new AbortController().signal, notifySettler = (): void => 
 async function createWorkspace(sessions: number) {
   const bot = await createBot(system.database);
   const { workspaceId, slug: botSlug, id: botId } = bot;
-  const key = { publicKey: `k-${bot.id}`, workspaceId, botSlug, allowedDomains: ["a.example"], name: "" };
+  const key = {
+    publicKey: `k-${bot.id}`,
+    workspaceId,
+    botSlug,
+    allowedDomains: ["a.example"],
+    name: "",
+    challenge: "off",
+  };
   await insertKey(system.database, key, 1);
   await insertIdentityKey(system.database, { workspaceId, kid: "k", algorithm: "HS256", verificationKey: "s" }, 1);
   await addDocument(system.database, bot, "n", "words");

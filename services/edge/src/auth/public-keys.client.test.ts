@@ -12,6 +12,7 @@ const FOUND = {
   verificationKeys: [],
   identity: "",
   visitorMessagesPerDay: 0,
+  challenge: "",
 };
 
 /** Slightly longer than the window in which failed lookups are counted. */

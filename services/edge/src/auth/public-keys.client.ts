@@ -1,6 +1,7 @@
 import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import { LRUCache } from "lru-cache";
+import type { ChallengeSetting } from "../challenges/index.ts";
 import { type CountedBucket, countedBuckets, HttpError, unavailableError } from "../http/index.ts";
 import {
   createTokenVerifier,
@@ -22,6 +23,7 @@ export type ResolvedKey = {
   hasIdentityKeys: boolean;
   /** How many messages a visitor may send in any 24 hours; 0 for no limit. */
   visitorMessagesPerDay: number;
+  challenge: ChallengeSetting;
   configBody: string;
 };
 
@@ -100,10 +102,10 @@ export function createKeyResolver(
     };
     try {
       const found = await conversation.resolveKey({ publicKey }, { timeoutMs: RESOLVE_TIMEOUT_MS });
-      const { workspaceId, botId, allowedDomains, display, verificationKeys, visitorMessagesPerDay } = found;
+      const { workspaceId, botId, allowedDomains, display, verificationKeys, visitorMessagesPerDay, challenge } = found;
       if (found.shard !== undefined) onShard(workspaceId, found.shard);
       const verifyVisitorToken = createTokenVerifier(verificationKeys);
-      const key = {
+      const key: ResolvedKey = {
         workspaceId,
         botId,
         allowsOrigin: createOriginMatcher(allowedDomains),
@@ -111,6 +113,7 @@ export function createKeyResolver(
         identifyVisitor: createVisitorIdentifier(verifyVisitorToken, found.identity),
         hasIdentityKeys: verificationKeys.length > 0,
         visitorMessagesPerDay,
+        challenge: challenge === "suspicious" || challenge === "always" ? challenge : "off",
         configBody: serializeConfigBody(display),
       };
       uncount();

@@ -1,6 +1,7 @@
 import { BotChangesSchema } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
 import Type, { type Static } from "typebox";
+import { ChallengePass } from "../challenges/index.ts";
 import { inKiB, MAX_LEVELS, MAX_STRUCTURE_BYTES } from "../http/index.ts";
 import { MAX_METADATA_BYTES, MAX_VISITOR_ID_CHARACTERS, VisitorToken } from "../visitors/index.ts";
 
@@ -70,6 +71,7 @@ export const ChatRequest = Type.Object(
           "The version of the bot's consent that the visitor has agreed to: `consent.version` of the 403 `consent_required`. The session keeps it.",
       }),
     ),
+    challenge_pass: ChallengePass,
   },
   { title: "ChatRequest", description: `A visitor's message. ${PARSING}` },
 );

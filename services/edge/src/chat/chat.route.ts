@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import Type from "typebox";
 import { type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "../auth/index.ts";
+import { CHALLENGE } from "../challenges/index.ts";
 import {
   addressBucket,
   endpoint,
@@ -47,7 +48,7 @@ const Consent = Type.Object(
 const CHAT: Operation = {
   operationId: "chat",
   summary: "Stream a reply",
-  description: `Streams the reply to a visitor's message. Checks run in this order: JSON, required fields, length, UUID, rate limit, key, origin, visitor token, session, consent, idempotency key, limit of the visitor's messages. The response reports the first failure. A request that fails validation does not count against the chat limit but as a malformed request: an address that has sent more than ${POLICIES.malformed.limit} malformed requests in a minute gets 429 before the body is read.`,
+  description: `Streams the reply to a visitor's message. Checks run in this order: JSON, required fields, length, UUID, rate limit, key, origin, visitor token, session, consent, idempotency key, challenge, limit of the visitor's messages. The response reports the first failure. A request that fails validation does not count against the chat limit but as a malformed request: an address that has sent more than ${POLICIES.malformed.limit} malformed requests in a minute gets 429 before the body is read.`,
   isLimited: true,
   responses: {
     ...WIDGET_REFUSALS,
@@ -59,11 +60,12 @@ const CHAT: Operation = {
     401: VISITOR_REFUSED,
     403: {
       ...refused(
-        "The `Origin` is missing, `null`, or does not match the key's allowed domains (`origin_not_allowed`); or the visitor must agree to the bot's consent first (`consent_required`): show `consent` to the visitor, and repeat the request with `consent_version`.",
+        "The `Origin` is missing, `null`, or does not match the key's allowed domains (`origin_not_allowed`); the visitor must agree to the bot's consent first (`consent_required`): show `consent` to the visitor, and repeat the request with `consent_version`; or the key asks for a pass, and the request has none that is valid (`challenge_required`): send the solution of `challenge` to `/api/chat/challenge/`, and repeat the request with the pass.",
         "origin_not_allowed",
         "consent_required",
+        "challenge_required",
       ),
-      fields: { consent: Consent },
+      fields: { consent: Consent, challenge: CHALLENGE },
     },
     404: refused(
       "The session was deleted, or belongs to another bot, to the playground or to another verified visitor. With `Last-Event-ID`: no turn has this idempotency key (`turn_not_found`).",
@@ -104,7 +106,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       const key = await deps.resolveKey(publicKey, clientBucket);
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       const visitor = await key.identifyVisitor(request.body);
-      const { workspaceId, botId, hasIdentityKeys, visitorMessagesPerDay } = key;
+      const { workspaceId, botId, hasIdentityKeys, visitorMessagesPerDay, challenge } = key;
       const { referer = "", "user-agent": userAgent = "", "accept-language": acceptLanguage = "" } = request.headers;
       const turnRequest = {
         ...toTurnFields(request.body),
@@ -119,7 +121,8 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
         consentVersion: request.body.consent_version ?? "",
         client: deps.hashClient(workspaceId, networkBucket(clientBucket)),
       };
-      const context = { clientBucket, reply, stopwatch, hasIdentityKeys, visitorMessagesPerDay };
+      const limits = { visitorMessagesPerDay, challenge, publicKey, challengePass: request.body.challenge_pass };
+      const context = { clientBucket, reply, stopwatch, hasIdentityKeys, ...limits };
       await streamReply(deps, turnRequest, { ...resumeHeaders, userId: "" }, context);
       return reply;
     },

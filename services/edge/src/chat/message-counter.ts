@@ -1,29 +1,60 @@
 import { isParleyError, status } from "@parley/rpc";
-import { countVisitorMessage, type HashClient, type RateLimiter } from "../rate-limits/index.ts";
+import { type ChallengeDeps, type ChallengeSetting, requirePass } from "../challenges/index.ts";
+import { countVisitorMessage } from "../rate-limits/index.ts";
 import { type IdempotencyHashes, requireConsent, type TurnDeps, type TurnRequest } from "../turns/index.ts";
 
-type CounterDeps = { limiter: RateLimiter; hashClient: HashClient; turnDeps: Pick<TurnDeps, "conversation"> };
+/** What a message must satisfy right before its turn is opened. */
+export type MessageLimits = {
+  /** How many messages a visitor may send in any 24 hours; 0 for no limit. */
+  visitorMessagesPerDay: number;
+  /** When the message needs a pass. */
+  challenge: ChallengeSetting;
+  publicKey: string;
+  challengePass: string | undefined;
+};
+
+/** Of the playground. */
+export const NO_MESSAGE_LIMITS: MessageLimits = {
+  visitorMessagesPerDay: 0,
+  challenge: "off",
+  publicKey: "",
+  challengePass: undefined,
+};
+
+type CounterDeps = ChallengeDeps & { turnDeps: Pick<TurnDeps, "conversation"> };
 type SentTurn = TurnRequest & Partial<IdempotencyHashes>;
 
 /** How long FindTurn may take. */
 export const FIND_TIMEOUT_MS = 2_000;
 
 /**
- * Returns a function that counts a message against the bot's limit per visitor, right before its turn is opened. It throws what OpenTurn would throw
- * for the session and the idempotency key, 403 consent_required if the visitor must agree first, and otherwise 429 visitor_limit above the limit. A message whose key has a turn does not count. Without
- * a limit, returns undefined, so that the message needs no further call.
+ * Returns a function that counts a message against the pass that its key asks for and against the bot's limit per visitor, right before its turn is
+ * opened. It throws what OpenTurn would throw for the session, the consent and the idempotency key, then 403 challenge_required without a valid pass,
+ * and then 429 visitor_limit above the limit. A message whose key has a turn does not count. If there is nothing to count, returns undefined, so that
+ * the message needs no further call.
  */
 export function createMessageCounter(
   deps: CounterDeps,
   turn: SentTurn,
-  { clientBucket, visitorMessagesPerDay }: { clientBucket: string; visitorMessagesPerDay: number },
+  {
+    clientBucket,
+    visitorMessagesPerDay,
+    challenge,
+    publicKey,
+    challengePass,
+  }: MessageLimits & { clientBucket: string },
 ): (() => Promise<void>) | undefined {
-  if (visitorMessagesPerDay === 0) return undefined;
-  const { turnId, keyHash } = turn;
-  const messageId = keyHash === undefined ? turnId : `${turn.sessionId} ${Buffer.from(keyHash).toString("base64url")}`;
+  if (visitorMessagesPerDay === 0 && challenge === "off") return undefined;
+  const { turnId, sessionId, workspaceId, keyHash } = turn;
+  const messageId = keyHash === undefined ? turnId : `${sessionId} ${Buffer.from(keyHash).toString("base64url")}`;
   return async () => {
     if (await hasTurn(deps, turn)) return;
-    await countVisitorMessage(deps, { ...turn, clientBucket, messageId }, visitorMessagesPerDay);
+    if (challenge !== "off") {
+      const challenged = { publicKey, sessionId, clientBucket };
+      await requirePass(deps, { setting: challenge, challenged, pass: challengePass, workspaceId, messageId });
+    }
+    if (visitorMessagesPerDay > 0)
+      await countVisitorMessage(deps, { ...turn, clientBucket, messageId }, visitorMessagesPerDay);
   };
 }
 

@@ -8,6 +8,7 @@ import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { truncateHeader } from "./chat.route.ts";
 import { MAX_TURN_BODY_BYTES, PlaygroundRequest, toTurnFields } from "./chat-request.ts";
+import { NO_MESSAGE_LIMITS } from "./message-counter.ts";
 import { KEY_REUSED, MESSAGE_CODES, REPLY_STREAM } from "./stream-events.ts";
 import type { KeyedStreamDeps } from "./stream-keyed-turn.ts";
 import { streamReply } from "./stream-reply.ts";
@@ -91,7 +92,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
         consentVersion: "",
         client: deps.hashClient(workspaceId, clientBucket),
       };
-      const context = { clientBucket, reply, stopwatch, hasIdentityKeys: false, visitorMessagesPerDay: 0 };
+      const context = { clientBucket, reply, stopwatch, hasIdentityKeys: false, ...NO_MESSAGE_LIMITS };
       await streamReply(deps, turnRequest, { ...resumeHeaders, userId }, context);
       return reply;
     },

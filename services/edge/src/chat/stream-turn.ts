@@ -1,34 +1,30 @@
 import { RpcError, status } from "@parley/rpc";
 import type { FastifyReply } from "fastify";
+import type { ChallengeDeps } from "../challenges/index.ts";
 import { HttpError, overloadedError, routeOf, unavailableError } from "../http/index.ts";
-import type { HashClient, RateLimiter } from "../rate-limits/index.ts";
 import type { RecordRefusal } from "../refusals/index.ts";
 import { createSseSink, type StreamRegistry } from "../streams/index.ts";
 import { runTurn, type Stopwatch, type TurnDeps, type TurnReport, type TurnRequest } from "../turns/index.ts";
-import { createMessageCounter } from "./message-counter.ts";
+import { createMessageCounter, type MessageLimits } from "./message-counter.ts";
 
 export const HEARTBEAT_MS = 15_000;
 
 /** The ends of a stream that refuse the message. The other failures have a cause that `parley explain` shows. */
 const REFUSALS_IN_STREAM: ReadonlySet<string> = new Set(["quota_exceeded", "busy", "blocked"]);
 
-export type StreamDeps = {
+export type StreamDeps = ChallengeDeps & {
   turnDeps: TurnDeps;
   streams: StreamRegistry;
-  limiter: RateLimiter;
-  hashClient: HashClient;
   recordRefusal: RecordRefusal;
 };
 
-export type HttpContext = {
+export type HttpContext = MessageLimits & {
   /** The rate-limit bucket of the caller: an address or a user. */
   clientBucket: string;
   reply: FastifyReply;
   stopwatch: Stopwatch;
   /** Whether the workspace has identity keys. Without them, no session gets a verified visitor. */
   hasIdentityKeys: boolean;
-  /** How many messages a visitor may send in any 24 hours; 0 for no limit. */
-  visitorMessagesPerDay: number;
 };
 
 /** Runs a turn and streams it as the response. Throws an HttpError if the turn is refused or fails before the stream is open. */

@@ -42,7 +42,7 @@ const MAX_OF_CLIENT_AND_CODE = 5;
 const MAX_OF_PROCESS = 100;
 const CLIENT_HASH_BYTES = 6;
 /** Not recorded: they ask something of every new visitor, and would displace the refusals that somebody has to explain. */
-const EXPECTED_CODES: ReadonlySet<string> = new Set(["consent_required"]);
+const EXPECTED_CODES: ReadonlySet<string> = new Set(["challenge_required", "consent_required"]);
 /** Every issued key matches. Other values are not keys, and may be a password or an email address. */
 const KEY_PATTERN = /^\w{12,128}$/;
 const KEY_SUFFIX_LENGTH = 4;

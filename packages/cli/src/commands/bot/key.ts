@@ -19,10 +19,11 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
     .requiredOption(...botOption)
     .requiredOption("--domain <domain>", "Allow a domain, such as *.example.com; repeatable.", appendValue)
     .option("--name <name>", "Set a name to tell keys apart.", "")
-    .action(({ workspace: workspaceId, bot: botSlug, domain: domains, name }) =>
+    .addOption(challengeOption())
+    .action(({ workspace: workspaceId, bot: botSlug, domain: domains, name, challenge = "" }) =>
       report(
         callAdmin(KeyAdminService, async (service) =>
-          toResult(requireField((await service.createKey({ workspaceId, botSlug, domains, name })).key)),
+          toResult(requireField((await service.createKey({ workspaceId, botSlug, domains, name, challenge })).key)),
         ),
       ),
     );
@@ -34,12 +35,17 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
     .option("--domain <domain>", "Allow a domain, such as *.example.com; repeatable.", appendValue)
     .option("--name <name>", "Set the name; empty to remove it.")
     .addOption(new Option("--identity <need>", "Set whether visitors need a token.").choices(["optional", "required"]))
-    .action((publicKey, { domain: domains = [], name, identity }) => {
-      if (domains.length === 0 && name === undefined && identity === undefined)
-        throw new CliError("give --domain, --name or --identity", { exitCode: 2 });
+    .addOption(challengeOption())
+    .action((publicKey, { domain: domains = [], name, identity, challenge }) => {
+      if (domains.length === 0 && (name ?? identity ?? challenge) === undefined)
+        throw new CliError("give --domain, --name, --identity or --challenge", { exitCode: 2 });
       return report(
         callAdmin(KeyAdminService, async (service) => {
-          const changes = { ...(name !== undefined && { name }), ...(identity !== undefined && { identity }) };
+          const changes = {
+            ...(name !== undefined && { name }),
+            ...(identity !== undefined && { identity }),
+            ...(challenge !== undefined && { challenge }),
+          };
           const { key } = await service.updateKey({ publicKey, domains, ...changes });
           return toResult(requireField(key));
         }),
@@ -58,13 +64,14 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
           return {
             json: keys.map((each) => messageToJson(ApiKeySchema, each)),
             text: formatTable(
-              ["public key", "name", "bot", "domains", "identity", "created", "last used", "revoked"],
+              ["public key", "name", "bot", "domains", "identity", "challenge", "created", "last used", "revoked"],
               keys.map((key) => [
                 key.publicKey,
                 key.name || "–",
                 key.botSlug,
                 key.allowedDomains.join(" "),
                 key.identity,
+                key.challenge,
                 key.createdAt,
                 key.lastUsedOn || "–",
                 key.revokedAt || "–",
@@ -89,6 +96,14 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
     );
 }
 
+function challengeOption() {
+  return new Option("--challenge <when>", "Set when visitors must solve a challenge.").choices([
+    "off",
+    "suspicious",
+    "always",
+  ] as const);
+}
+
 function toResult(key: ApiKey): Result {
   return {
     json: messageToJson(ApiKeySchema, key),
@@ -99,6 +114,7 @@ function toResult(key: ApiKey): Result {
       ["bot", key.botSlug],
       ["domains", key.allowedDomains.join(" ")],
       ["identity", key.identity],
+      ["challenge", key.challenge],
       ...(key.revokedAt === "" ? [] : [["revoked", key.revokedAt] as const]),
     ]),
   };

@@ -1023,6 +1023,13 @@ export declare type ApiKey = Message<"parley.conversation.v1.ApiKey"> & {
    * @generated from field: string identity = 9;
    */
   identity: string;
+
+  /**
+   * When visitors must solve a challenge: off, suspicious or always.
+   *
+   * @generated from field: string challenge = 10;
+   */
+  challenge: string;
 };
 
 /**
@@ -1064,6 +1071,13 @@ export declare type CreateKeyRequest = Message<"parley.conversation.v1.CreateKey
    * @generated from field: string name = 4;
    */
   name: string;
+
+  /**
+   * When visitors must solve a challenge; empty for off.
+   *
+   * @generated from field: string challenge = 5;
+   */
+  challenge: string;
 };
 
 /**
@@ -1114,8 +1128,8 @@ export declare type UpdateKeyRequest = Message<"parley.conversation.v1.UpdateKey
   workspaceId: string;
 
   /**
-   * 1 to 100 allowed domains, as in CreateKeyRequest. They replace all earlier ones. Empty to keep those, if name or identity
-   * is set.
+   * 1 to 100 allowed domains, as in CreateKeyRequest. They replace all earlier ones. Empty to keep those, if another
+   * field is set.
    *
    * @generated from field: repeated string domains = 3;
    */
@@ -1134,6 +1148,13 @@ export declare type UpdateKeyRequest = Message<"parley.conversation.v1.UpdateKey
    * @generated from field: optional string identity = 5;
    */
   identity?: string | undefined;
+
+  /**
+   * When visitors must solve a challenge. If it is not set, this does not change.
+   *
+   * @generated from field: optional string challenge = 6;
+   */
+  challenge?: string | undefined;
 };
 
 /**
@@ -5302,11 +5323,11 @@ export declare const KeyAdminService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * UpdateKey replaces the allowed domains, the name or the identity of a key. Every edge replica uses them within 5 s.
-   * Idempotent.
+   * UpdateKey replaces the allowed domains, the name, the identity or the challenge of a key. Every edge replica uses them
+   * within 5 s. Idempotent.
    *
    * Errors: NOT_FOUND (key_not_found) when the key is unknown or revoked; INVALID_ARGUMENT (invalid_argument) for an invalid
-   * list of domains, name or identity, or if none is set.
+   * list of domains, name, identity or challenge, or if none is set.
    *
    * @generated from rpc parley.conversation.v1.KeyAdminService.UpdateKey
    */

@@ -88,6 +88,13 @@ export declare type ResolveKeyResponse = Message<"parley.conversation.v1.Resolve
   visitorMessagesPerDay: number;
 
   /**
+   * When visitors must solve a challenge: off, suspicious or always. Empty, as an older service sends it, is off.
+   *
+   * @generated from field: string challenge = 8;
+   */
+  challenge: string;
+
+  /**
    * The number of the workspace's logical shard; not set if there is only one.
    *
    * @generated from field: optional int32 shard = 15;

@@ -1274,8 +1274,8 @@ export declare const ReservationStateSchema: GenEnum<ReservationState>;
 
 /**
  * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve. It also calls GetWorkspace
- * without a workspace, to check that the quota service accepts its calls. The conversation service calls Settle,
- * GetWorkspace, ListRetentions, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns,
+ * to read the cap of a workspace whose keys ask suspicious visitors for challenges, and without a workspace, to check that
+ * the quota service accepts its calls. The conversation service calls Settle, GetWorkspace, ListRetentions, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns,
  * ListUnpaid, CorrectUnpaid, ListMonths and CloseMonth.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
@@ -1333,7 +1333,7 @@ export declare const QuotaService: GenService<{
    * GetWorkspace reads one workspace.
    *
    * Errors: NOT_FOUND (workspace_not_found).
-   * Deadline: 5 s, for the edge's check 2 s.
+   * Deadline: 5 s, for the edge's calls 2 s.
    *
    * @generated from rpc parley.quota.v1.QuotaService.GetWorkspace
    */

@@ -303,8 +303,8 @@ export const ReservationState = /*@__PURE__*/
 
 /**
  * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve. It also calls GetWorkspace
- * without a workspace, to check that the quota service accepts its calls. The conversation service calls Settle,
- * GetWorkspace, ListRetentions, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns,
+ * to read the cap of a workspace whose keys ask suspicious visitors for challenges, and without a workspace, to check that
+ * the quota service accepts its calls. The conversation service calls Settle, GetWorkspace, ListRetentions, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns,
  * ListUnpaid, CorrectUnpaid, ListMonths and CloseMonth.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may

@@ -1,0 +1,7 @@
+export {
+  CHALLENGE,
+  type ChallengeDeps,
+  ChallengePass,
+  type ChallengeSetting,
+  requirePass,
+} from "./require-pass.ts";

@@ -4,6 +4,7 @@ import { addWords, type ChunkContext } from "../panel/chunk.ts";
 import { addStyles, createElement } from "../shared/dom.ts";
 import type { Failure } from "../shared/failure.ts";
 import { passChallenge } from "./challenge.ts";
+import { askConsent } from "./consent.ts";
 import { GATE_ENGLISH } from "./english.ts";
 import css from "./gate.css";
 import type { GateFields, GateRequest } from "./request.ts";
@@ -19,6 +20,7 @@ export interface Gate {
 /** The passes by the code of the refusal. */
 const PASSES: Readonly<Record<string, (request: GateRequest) => Promise<GateFields>>> = {
   challenge_required: passChallenge,
+  consent_required: askConsent,
 };
 
 export function createGate(context: ChunkContext): Gate {

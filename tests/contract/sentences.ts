@@ -649,6 +649,20 @@ const decisions: Section[] = [
     },
   },
   {
+    id: "D50",
+    title: "History of a verified visitor",
+    sentences: {
+      1: "`GET /api/chat/sessions/` lists the sessions with the public key's bot that belong to the verified visitor of `Authorization: Bearer <visitor_token>`, last active first: `id`, `title`, `started_at` and `last_activity_at`.",
+      2: "`GET /api/chat/sessions/{session_id}/messages/` returns the newest messages of such a session in chronological order: `id`, `role`, `content` and `created_at`; of a reply also `rating` and, when it has ended, `finish_reason` and the `code` of its `error` event.",
+      3: "Pages by `cursor` and `next_cursor`, 20 sessions; and by `before` and `next_before`, at most 50 messages. No page splits a turn.",
+      4: "`content` is what the visitor saw: of a blocked reply the fallback, of an incomplete one the part that was received, of a running one nothing.",
+      5: "A session that is only claimed, or another visitor's, bot's or workspace's, or of the playground, or deleted or erased, is not listed. Its messages get the 404 `session_not_found` of a missing session, and so does an id that is not a UUID.",
+      6: "A session that had another visitor before begins with the message of the change.",
+      7: "The checks have chat's order: 400 `invalid_parameter`, chat's rate limit, key, origin, 401 `visitor_token_required` or `invalid_visitor_token`, session.",
+      8: "A preflight permits `Authorization`.",
+    },
+  },
+  {
     id: "D51",
     title: "Consent",
     sentences: {

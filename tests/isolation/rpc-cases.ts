@@ -97,6 +97,18 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
         { botId: ids.botId, sessionId, messageId },
       ].map((each) => ({ workspaceId, ...each, messageId: BigInt(each.messageId), rating: "down" })),
   },
+  "parley.conversation.v1.ConversationService/ListVisitorSessions": {
+    requests: ({ workspaceId, botId }, ids) =>
+      [{ botId: ids.botId }, { botId }].map((each) => ({ workspaceId, visitorId: ids.visitorId, ...each })),
+  },
+  "parley.conversation.v1.ConversationService/ListVisitorMessages": {
+    requests: ({ workspaceId, botId, sessionId, visitorId }, ids) =>
+      [
+        { botId, sessionId: ids.sessionId, visitorId: ids.visitorId },
+        { botId, sessionId, visitorId: ids.visitorId },
+        { botId: ids.botId, sessionId, visitorId },
+      ].map((each) => ({ workspaceId, ...each })),
+  },
   "parley.conversation.v1.BotAdminService/GetBot": bySlug({}),
   "parley.conversation.v1.BotAdminService/UpdateBot": bySlug({ changes: { systemPrompt: "mine now" } }),
   "parley.conversation.v1.BotAdminService/DuplicateBot": bySlug({ newSlug: "copy" }),

@@ -57,6 +57,7 @@ import {
   findOpenedTurns,
   listDoneTurnIds,
 } from "./usage-audit/usage-audit.store.ts";
+import { listVisitorMessages, listVisitorSessions } from "./visitor-history/visitor-history.store.ts";
 
 /** The only table that a statement in the first `test.each` may scan. It has one row per month, so a scan reads one page. */
 const SCANNED_TABLE = "closed_months";
@@ -260,6 +261,14 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
       await reviewMessage(database, { workspaceId, sessionId, messageId: String(messageId), review: "bad" });
     },
   ],
+  [
+    "reading a visitor's session",
+    async (database) => {
+      const { sessionId } = await findDoneTurn();
+      const visitor = { workspaceId: bot.workspaceId, botId: bot.id, visitorId: "00000000" };
+      await listVisitorMessages(database, visitor, { sessionId, before: 1_000n });
+    },
+  ],
   ["renewing a lease", (database) => renewEdge(database, edgeFields(randomUUID()), 30)],
   ["reading the outbox", (database) => readOutbox(database, { after: positionBefore(), minAgeSeconds: 0, limit: 500 })],
   [
@@ -423,6 +432,63 @@ test.each<[string, Partial<ListFilters>, string]>([
     }
   },
 );
+
+test("a page of a visitor's sessions is read in order from an index, whatever others have or claim", async () => {
+  const visitorId = randomUUID();
+  const addSessions = (count: number, visitor: string, isVerified: boolean) =>
+    db.admin.query(
+      `WITH added AS (
+         INSERT INTO conversation.sessions (
+           workspace_id, session_id, bot_id, source, visitor_id, visitor_verified, last_message_id, message_count, started_at, last_activity_at
+         )
+         SELECT $1, gen_random_uuid(), $2, 'widget', ${visitor}, $3, 2, 2, at, at
+         FROM generate_series(1, $4::integer) n, LATERAL (SELECT now() - n * interval '1 second' AS at) t
+         RETURNING session_id, started_at
+       )
+       INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
+       SELECT $1, session_id, 1, gen_random_uuid(), 'user', 'Hello', 'done', started_at, started_at FROM added`,
+      [bot.workspaceId, bot.id, isVerified, count],
+    );
+  await addSessions(10_000, `'${visitorId}'`, true);
+  await addSessions(quickOrFull(20_000, 900_000), "'other ' || n / 10", true);
+  await addSessions(quickOrFull(10_000, 100_000), `'${visitorId}'`, false);
+  const visitor = { workspaceId: bot.workspaceId, botId: bot.id, visitorId };
+  const find = (database: Database, after?: SessionPosition) => listVisitorSessions(database, visitor, after);
+  const expectKeyset = async () => {
+    const { next } = await find(db.database);
+    for (const after of [undefined, next]) {
+      const { plan, blocks } = await explain((database) => find(database, after));
+      expect(plan).toContain('"Index Name":"sessions_verified"');
+      expect(plan).not.toMatch(/Seq Scan|"Node Type":"Sort"/);
+      // A session and its first message cost a few blocks each.
+      expect(blocks).toBeLessThan(21 * 15);
+    }
+  };
+  // Also while the statistics do not have the new sessions.
+  await expectKeyset();
+  await db.admin.query("VACUUM (ANALYZE) conversation.sessions, conversation.messages");
+  await expectKeyset();
+}, 1_800_000);
+
+test("a page of a visitor's long session reads only its own messages", async () => {
+  const turn = newTurn(bot, { visitorId: "long", visitorVerified: true });
+  await openTurn(db.database, turn);
+  await db.admin.query(
+    `INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
+     SELECT $1, $2, n, gen_random_uuid(), CASE n % 2 WHEN 1 THEN 'user' ELSE 'assistant' END, 'Hello', 'done', now(), now()
+     FROM generate_series(1, 20000) n`,
+    [bot.workspaceId, turn.sessionId],
+  );
+  const visitor = { workspaceId: bot.workspaceId, botId: bot.id, visitorId: "long" };
+  for (const before of [0n, 10_001n]) {
+    const { plan, blocks } = await explain((database) =>
+      listVisitorMessages(database, visitor, { sessionId: turn.sessionId, before }),
+    );
+    for (const index of ["sessions_pkey", "messages_pkey"]) expect(plan).toContain(`"Index Name":"${index}"`);
+    expect(plan).not.toMatch(/Seq Scan|"Node Type":"(Incremental )?Sort"/);
+    expect(blocks).toBeLessThan(51 * 4);
+  }
+});
 
 test("a bot's unanswered questions are read from the indexes of ungrounded replies and of replies that were rated down", async () => {
   const { plan, blocks } = await explain((database) => readUnanswered(database, unansweredFiltersOf(bot)));

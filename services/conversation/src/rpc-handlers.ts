@@ -18,6 +18,8 @@ import { createCapReached } from "./turns/cap-reached.ts";
 import { type CloseTurnDeps, handleCloseTurn } from "./turns/close-turn.rpc.ts";
 import { handleFindTurn } from "./turns/find-turn.rpc.ts";
 import { handleOpenTurn, type OpenTurnDeps } from "./turns/open-turn.rpc.ts";
+import { handleListVisitorMessages } from "./visitor-history/list-visitor-messages.rpc.ts";
+import { handleListVisitorSessions } from "./visitor-history/list-visitor-sessions.rpc.ts";
 
 export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter" | "capReached"> & {
   database: Database;
@@ -78,6 +80,14 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
       return handleCloseTurn({ database, counter: closedTurnCounter, notifySettler, capReached }, request);
     },
     rateMessage: (request, { signal }) => handleRateMessage(calls.databaseFor(signal), request),
+    listVisitorSessions: async (request, { signal }) => {
+      calls.refuseIfOverloaded();
+      return handleListVisitorSessions(calls.databaseFor(signal), request);
+    },
+    listVisitorMessages: async (request, { signal }) => {
+      calls.refuseIfOverloaded();
+      return handleListVisitorMessages(calls.databaseFor(signal), request);
+    },
   };
 }
 

@@ -28,6 +28,8 @@ test("the OpenAPI document describes every endpoint except the files of the widg
     "/api/chat/playground/",
     "/api/chat/playground/stop/",
     "/api/chat/rating/",
+    "/api/chat/sessions/",
+    "/api/chat/sessions/{session_id}/messages/",
     "/api/chat/stop/",
     "/api/conversations/",
     "/api/conversations/erase/",

@@ -28,6 +28,7 @@ import { deleteSessionRoute } from "./sessions/delete-session.route.ts";
 import { eraseVisitorRoute } from "./sessions/erase-visitor.route.ts";
 import { type ExportDeps, exportSessionRoute } from "./sessions/export-session.route.ts";
 import { exportSessionsRoutes } from "./sessions/export-sessions.route.ts";
+import { historyRoutes } from "./sessions/history.route.ts";
 import { listSessionsRoute } from "./sessions/list-sessions.route.ts";
 import { logoRoute } from "./widget/logo.route.ts";
 import { widgetAssetRoutes } from "./widget/widget-assets.route.ts";
@@ -124,6 +125,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   playgroundStopRoute(app, deps);
   challengeRoute(app, deps);
   ratingRoute(app, deps);
+  historyRoutes(app, deps);
   widgetConfigRoute(app, deps);
   logoRoute(app, deps);
   doctorRoute(app, deps);

@@ -41,6 +41,7 @@ export function corsSuite(shared: () => ContractSystem): void {
       api.refusedChat(tenant, {}, { headers: { origin: elsewhere } }),
       api.getConfig(tenant, elsewhere),
       api.call({ method: "POST", path: "/api/chat/rating/", headers: { origin: elsewhere }, body: rating }),
+      api.getHistory({ ...tenant, origin: elsewhere }, undefined),
       api.call({ method: "DELETE", path: "/api/chat/", headers: { origin: elsewhere } }),
       api.call({ method: "POST", path: "/api/chat/", headers: { origin: elsewhere }, body: "x".repeat(1_100_000) }),
     ];
@@ -68,27 +69,30 @@ export function corsSuite(shared: () => ContractSystem): void {
     for (const { headers } of answers) expect(headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  test("a preflight gets 204 and permits the request's method and headers [D11/4]", async () => {
+  test("a preflight gets 204 and permits the request's method and headers [D11/4] [D50/8]", async () => {
     const paths = {
       "/api/chat/": "POST",
       "/api/chat/challenge/": "POST",
       "/api/chat/stop/": "POST",
       "/api/chat/rating/": "POST",
       "/api/widget/config/": "GET",
+      "/api/chat/sessions/": "GET",
+      [`/api/chat/sessions/${randomUUID()}/messages/`]: "GET",
     };
     for (const [path, method] of Object.entries(paths)) {
+      const permitted = path.startsWith("/api/chat/sessions/")
+        ? "authorization"
+        : "content-type, idempotency-key, last-event-id";
       const headers = {
         origin: "https://any.example",
         "access-control-request-method": method,
-        "access-control-request-headers": "content-type,idempotency-key,last-event-id",
+        "access-control-request-headers": permitted.replaceAll(" ", ""),
       };
       const answer = await api.call({ method: "OPTIONS", path, headers });
       expect(answer.status).toBe(204);
       expectCors(answer.headers, "https://any.example");
       expect(answer.headers.get("access-control-allow-methods")).toContain(method);
-      expect(answer.headers.get("access-control-allow-headers")?.toLowerCase()).toBe(
-        "content-type, idempotency-key, last-event-id",
-      );
+      expect(answer.headers.get("access-control-allow-headers")?.toLowerCase()).toBe(permitted);
     }
   });
 }

@@ -31,6 +31,8 @@ export function descriptionSuite(shared: () => ContractSystem): void {
       "/api/chat/challenge/",
       "/api/chat/stop/",
       "/api/chat/rating/",
+      "/api/chat/sessions/",
+      "/api/chat/sessions/x/messages/",
       "/api/doctor/",
       "/api/widget/config/",
     ])

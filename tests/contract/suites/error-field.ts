@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
+import { signVisitorToken } from "../../system/visitors.ts";
 import { type Api, type ApiRequest, bearer } from "../support/api.ts";
 import {
   type ContractSystem,
@@ -89,11 +90,13 @@ export function errorFieldSuite(shared: () => ContractSystem): void {
   let api: Api;
   let tenant: Tenant;
   let token: string;
+  let secret: string;
 
   beforeAll(async () => {
     system = shared();
     ({ api } = system);
     tenant = await createTenant(system.admin);
+    ({ secret } = await system.admin.identityKeys.createIdentityKey({ workspaceId: tenant.workspaceId }));
     token = await createMemberToken(system, tenant);
   });
 
@@ -135,6 +138,30 @@ export function errorFieldSuite(shared: () => ContractSystem): void {
       const answer = await api.call({ path: `/api/widget/config/${query}`, headers: { origin: tenant.origin } });
       expect(formatRefusal(answer)).toBe(formatError(400, "invalid_message"));
       expect(answer.headers.get("parley-error-field")).toBe("public_key");
+    }
+  });
+
+  test("each 400 of the history names the parameter at fault [D44/1] [D50/7]", async () => {
+    const token = await signVisitorToken(secret, "X");
+    const cases = [
+      ["?public_key=", "public_key"],
+      [`?public_key=${tenant.publicKey}&public_key=x`, "public_key"],
+      [`?public_key=${tenant.publicKey}&limit=1`, "limit"],
+      [`?public_key=${tenant.publicKey}&cursor=x`, "cursor"],
+      [`?public_key=${tenant.publicKey}&cursor=99999999999999999.${randomUUID()}`, "cursor"],
+    ] as const;
+    const messageCases = [...cases.slice(0, 3), [`?public_key=${tenant.publicKey}&before=0`, "before"]] as const;
+    const calls = [
+      ...cases.map(([query, field]) => ({ path: `/api/chat/sessions/${query}`, field })),
+      ...messageCases.map(([query, field]) => ({
+        path: `/api/chat/sessions/${randomUUID()}/messages/${query}`,
+        field,
+      })),
+    ];
+    for (const { path, field } of calls) {
+      const answer = await api.call({ path, headers: { origin: tenant.origin, ...bearer(token) } });
+      expect(formatRefusal(answer), path).toBe(formatError(400, "invalid_parameter"));
+      expect(answer.headers.get("parley-error-field"), path).toBe(field);
     }
   });
 

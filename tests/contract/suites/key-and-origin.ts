@@ -137,7 +137,11 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
         { ...tenant, publicKey: key },
         { session_id: randomUUID(), message_id: 1, rating: "up" },
       );
-      for (const answer of [chat, await api.call({ path, headers: { origin } }), rating])
+      const history = await api.call({
+        path: `/api/chat/sessions/?public_key=${encodeURIComponent(key)}`,
+        headers: { origin },
+      });
+      for (const answer of [chat, await api.call({ path, headers: { origin } }), rating, history])
         expect(formatRefusal(answer), key).toBe(formatError(401, "invalid_api_key"));
     }
   });
@@ -193,7 +197,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     return answers.filter(([, answer]) => answer !== formatError(403, "origin_not_allowed")).map(([origin]) => origin);
   }
 
-  test("a missing origin, and one that only resembles an allowed one, get 403 from chat, config and rating [2.5/2] [5/5] [5/7] [7.1/7] [D9/1] [D10/5] [H/1]", async () => {
+  test("a missing origin, and one that only resembles an allowed one, get 403 from chat, config, rating and history [2.5/2] [5/5] [5/7] [7.1/7] [D9/1] [D10/5] [H/1]", async () => {
     const origins = [
       "https://ok.com.evil.com",
       "https://ok.com@evil.com",
@@ -226,6 +230,8 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
           body: { ...body, message_id: 1, rating: "up" },
         }),
         api.call({ path: `/api/widget/config/?public_key=${tenant.publicKey}`, headers }),
+        api.call({ path: `/api/chat/sessions/?public_key=${tenant.publicKey}`, headers }),
+        api.call({ path: `/api/chat/sessions/${randomUUID()}/messages/?public_key=${tenant.publicKey}`, headers }),
       ];
       for (const answer of await Promise.all(calls))
         expect(formatRefusal(answer), `${origin}`).toBe(formatError(403, "origin_not_allowed"));

@@ -59,6 +59,13 @@ export function limitsSuite(shared: () => ContractSystem): void {
     expect(countStatus(answers, 401)).toBe(59);
     expect(countStatus(answers, 429)).toBe(40);
     expectLimited(await api.refusedChat(tenant, {}, { address }), "chat", 60, formatError(429, "rate_limited"));
+    for (const options of [{}, { session: randomUUID() }])
+      expectLimited(
+        await api.getHistory(tenant, undefined, { ...options, address }),
+        "chat",
+        60,
+        formatError(429, "rate_limited"),
+      );
     expect((await api.chat(tenant)).done?.finish_reason).toBe("stop");
   });
 
@@ -91,6 +98,11 @@ export function limitsSuite(shared: () => ContractSystem): void {
         [post("/api/chat/", JSON.stringify(chatFields(tenant))), formatError],
         [post("/api/chat/rating/", JSON.stringify(rating)), formatError],
         [post("/api/chat/stop/", JSON.stringify({ public_key, ...stop })), formatError],
+        [{ path: `/api/chat/sessions/?public_key=${public_key}`, headers: headers() }, formatError],
+        [
+          { path: `/api/chat/sessions/${session_id}/messages/?public_key=${public_key}`, headers: headers() },
+          formatError,
+        ],
         [post("/api/chat/playground/stop/", JSON.stringify({ bot_slug, ...stop }), owner), formatDetail],
         [post("/api/doctor/", JSON.stringify({ public_key })), formatError],
         [

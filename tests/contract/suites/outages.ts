@@ -89,6 +89,8 @@ export function outagesSuite(shared: () => ContractSystem): void {
         await api.rateMessage(uncachedKeyTenant, { session_id: randomUUID(), message_id: 1, rating: "up" }),
         unavailable,
       );
+      for (const options of [{}, { session: randomUUID() }])
+        expectUnavailable(await api.getHistory(uncachedKeyTenant, "x", options), unavailable);
       expectUnavailable(await api.call(doctorCall(uncachedKeyTenant)), unavailable);
       const stop = { session_id: randomUUID(), message_id: 1 };
       const post = { method: "POST", headers: { origin: cachedKeyTenant.origin, authorization: `Bearer ${token}` } };

@@ -244,6 +244,8 @@ export function requestSuite(shared: () => ContractSystem): void {
       "/api/chat/": "POST, OPTIONS",
       "/api/chat/rating/": "POST, OPTIONS",
       "/api/widget/config/": "GET, OPTIONS",
+      "/api/chat/sessions/": "GET, OPTIONS",
+      [`/api/chat/sessions/${randomUUID()}/messages/`]: "GET, OPTIONS",
       "/api/chat/playground/": "POST",
       [`/api/conversations/${randomUUID()}/export.json`]: "GET",
       "/healthz/live": "GET, HEAD",

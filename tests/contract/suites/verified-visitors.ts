@@ -17,7 +17,7 @@ import {
 } from "../support/contract-system.ts";
 import { promptOf } from "../support/stream.ts";
 
-type Visitor = "nobody" | "claimed X" | "claimed Y" | "verified X" | "verified Y";
+export type Visitor = "nobody" | "claimed X" | "claimed Y" | "verified X" | "verified Y";
 type Row = { session: Visitor; request: Visitor; result: "accepted" | "404" | "409"; stored: Visitor };
 
 const row = (session: Visitor, request: Visitor, result: Row["result"], stored = session): Row => ({
@@ -26,7 +26,7 @@ const row = (session: Visitor, request: Visitor, result: Row["result"], stored =
   result,
   stored,
 });
-const ROWS: Row[] = [
+export const ROWS: Row[] = [
   row("nobody", "verified X", "accepted", "verified X"),
   row("claimed X", "verified X", "accepted", "verified X"),
   row("claimed X", "claimed Y", "accepted", "claimed Y"),
@@ -231,20 +231,26 @@ export function verifiedVisitorsSuite(shared: () => ContractSystem): void {
       ["valid for 25 hours", () => signToken("X", { expiresIn: "25h" })],
       ["signed with another secret", () => signToken("X", { key: `${secret}x` })],
       ["empty", async () => ""],
-    ])("%s gets 401 from chat, stop and rating, before the session is looked up [D46/1] [D46/7]", async (_, sign) => {
-      const session_id = randomUUID();
-      const { meta } = await api.chat(tenant, { session_id, visitor_id: "Y" });
-      const fields = { session_id, message_id: meta?.message_id, visitor_token: await sign() };
-      const calls = system.provider.requests.length;
-      const refusals = [
-        await api.refusedChat(tenant, fields),
-        await api.refusedChat(tenant, fields, { headers: { "idempotency-key": "k", "last-event-id": "1-0" } }),
-        await rate(fields),
-        await stop(fields),
-      ];
-      expect(refusals.map(formatRefusal)).toEqual(Array(4).fill(formatError(401, "invalid_visitor_token")));
-      expect(system.provider.requests).toHaveLength(calls);
-    });
+    ])(
+      "%s gets 401 from chat, stop, rating and history, before the session is looked up [D46/1] [D46/7] [D50/7]",
+      async (_, sign) => {
+        const session_id = randomUUID();
+        const { meta } = await api.chat(tenant, { session_id, visitor_id: "Y" });
+        const fields = { session_id, message_id: meta?.message_id, visitor_token: await sign() };
+        const calls = system.provider.requests.length;
+        const refusals = [
+          await api.refusedChat(tenant, fields),
+          await api.refusedChat(tenant, fields, { headers: { "idempotency-key": "k", "last-event-id": "1-0" } }),
+          await rate(fields),
+          await stop(fields),
+          // An empty token in the header Authorization is none.
+          await api.getHistory(tenant, fields.visitor_token || "x"),
+          await api.getHistory(tenant, fields.visitor_token || "x", { session: session_id }),
+        ];
+        expect(refusals.map(formatRefusal)).toEqual(Array(6).fill(formatError(401, "invalid_visitor_token")));
+        expect(system.provider.requests).toHaveLength(calls);
+      },
+    );
 
     test("a token of another type gets 400 invalid_message [D46/1]", async () => {
       const fields = { session_id: randomUUID(), message_id: 1, visitor_token: 1 };

@@ -38,6 +38,12 @@ export type Api = {
   openChat(tenant: Tenant, fields?: Fields, options?: Partial<ApiRequest>): Promise<Response>;
   getConfig(tenant: Tenant, origin?: string | null): Promise<ApiResponse>;
   rateMessage(tenant: Tenant, fields: Fields): Promise<ApiResponse>;
+  /** Lists a visitor's sessions or, with `session`, reads one. `query` begins with `&`. */
+  getHistory(
+    tenant: Tenant,
+    visitorToken: string | undefined,
+    options?: { session?: string; query?: string } & Partial<ApiRequest>,
+  ): Promise<ApiResponse>;
   playground(token: string, fields: Fields): Promise<ChatResult>;
   refusedPlayground(token: string, fields: Fields): Promise<ApiResponse>;
   exportTranscript(token: string, sessionId: string): Promise<ApiResponse>;
@@ -127,6 +133,16 @@ export async function createApi(baseUrl: string): Promise<Api> {
         path: "/api/chat/rating/",
         headers: { origin: tenant.origin },
         body: { public_key: tenant.publicKey, ...fields },
+      }),
+    getHistory: (tenant, visitorToken, { session, query = "", ...options } = {}) =>
+      call({
+        path: `/api/chat/sessions/${session === undefined ? "" : `${session}/messages/`}?public_key=${tenant.publicKey}${query}`,
+        ...options,
+        headers: {
+          origin: tenant.origin,
+          ...(visitorToken !== undefined && bearer(visitorToken)),
+          ...options.headers,
+        },
       }),
     playground: (token, fields) => stream(playgroundRequest(token, fields)),
     refusedPlayground: (token, fields) => call(playgroundRequest(token, fields)),

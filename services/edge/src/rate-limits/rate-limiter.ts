@@ -40,7 +40,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 export const POLICIES = {
-  /** Chat, its stop and its challenge. */
+  /** Chat, its stop and its challenge, and a visitor's history. */
   chat: { name: "chat", limit: 60, windowMs: MINUTE_MS },
   /** Chat and playground with Last-Event-ID. */
   resume: { name: "resume", limit: 120, windowMs: MINUTE_MS },

@@ -1,6 +1,6 @@
 import Type from "typebox";
 
-const time = (description: string) =>
+export const time = (description: string) =>
   Type.String({
     pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{6}\\+00:00$",
     description: `${description} ISO 8601 in UTC, with microseconds.`,
@@ -36,12 +36,14 @@ const ToolCall = Type.Object({
   latency_ms: amount("Milliseconds from the call to its result."),
 });
 
+export const MESSAGE_ID = Type.String({
+  description: "Decimal digits. For a reply, the `message_id` of its `meta` event.",
+  pattern: "^\\d+$",
+});
+
 const Message = Type.Object(
   {
-    id: Type.String({
-      description: "Decimal digits. For a reply, the `message_id` of its `meta` event.",
-      pattern: "^\\d+$",
-    }),
+    id: MESSAGE_ID,
     role: Type.Enum(["user", "assistant"]),
     content: Type.String({ description: "The text; of an incomplete reply, the part that was received." }),
     rating: Type.Enum(["", "up", "down"], { description: "Empty if unrated." }),

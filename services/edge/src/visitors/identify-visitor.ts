@@ -41,3 +41,18 @@ export function createVisitorIdentifier(verify: TokenVerifier, identity: string)
     };
   };
 }
+
+const BEARER = /^Bearer +(\S+)$/i;
+
+/**
+ * Returns the id of the verified visitor whose token is in the header Authorization. Throws 401 visitor_token_required without a token, whatever the
+ * key's identity, and 401 invalid_visitor_token.
+ */
+export async function requireVerifiedVisitor(
+  identifyVisitor: IdentifyVisitor,
+  authorization: string | undefined,
+): Promise<string> {
+  const [, token] = BEARER.exec(authorization ?? "") ?? [];
+  if (token === undefined) throw new HttpError(401, "visitor_token_required");
+  return (await identifyVisitor({ visitor_token: token })).visitorId;
+}

@@ -1,6 +1,7 @@
 export {
   createVisitorIdentifier,
   type IdentifyVisitor,
+  requireVerifiedVisitor,
   VISITOR_MISMATCH,
   VISITOR_REFUSED,
 } from "./identify-visitor.ts";

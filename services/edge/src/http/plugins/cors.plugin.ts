@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
 import Type from "typebox";
 import { HttpError } from "../http-error.ts";
@@ -9,10 +9,13 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Allows every origin except `null`, so that the widget can read refusals too. The public key's allowed domains control access. */
     cors?: boolean;
+    /** Whether requests have a visitor token in the header Authorization, which a preflight then permits. */
+    visitorToken?: boolean;
   }
 }
 
 const ALLOWED_HEADERS = "Content-Type, Idempotency-Key, Last-Event-ID";
+const allowedHeaders = ({ visitorToken }: FastifyContextConfig) => (visitorToken ? "Authorization" : ALLOWED_HEADERS);
 const PREFLIGHT_MAX_AGE_SECONDS = "600";
 
 export const cors = plugin(
@@ -44,14 +47,14 @@ export const PREFLIGHT_HEADERS = Type.Object({
 });
 
 /** Describes the preflight of an endpoint. */
-export function preflightOf({ operationId }: { operationId: string }, allow: string) {
+export function preflightOf({ operationId }: { operationId: string }, allow: string, config: FastifyContextConfig) {
   const constant = (value: string) => ({ required: true, schema: { const: value } });
   const responses: RouteResponses = {
     204: {
       description: "The method and the named headers are allowed; credentials are not.",
       headers: {
         "Access-Control-Allow-Methods": constant(allow),
-        "Access-Control-Allow-Headers": constant(ALLOWED_HEADERS),
+        "Access-Control-Allow-Headers": constant(allowedHeaders(config)),
         "Access-Control-Max-Age": constant(PREFLIGHT_MAX_AGE_SECONDS),
       },
     },
@@ -68,7 +71,7 @@ export function preflight(allow: string) {
     return reply
       .code(204)
       .header("access-control-allow-methods", allow)
-      .header("access-control-allow-headers", ALLOWED_HEADERS)
+      .header("access-control-allow-headers", allowedHeaders(request.routeOptions.config))
       .header("access-control-max-age", PREFLIGHT_MAX_AGE_SECONDS)
       .send();
   };

@@ -94,7 +94,7 @@ export function endpoint<Schema extends RequestSchema>(app: FastifyInstance, rou
       url,
       config,
       method: "OPTIONS",
-      operation: preflightOf(operation, allow),
+      operation: preflightOf(operation, allow, config),
     };
     const preflightSchema = describedPreflight && { ...describe(describedPreflight), headers: PREFLIGHT_HEADERS };
     routeWithoutBody(app, { method: "OPTIONS", url, config, schema: preflightSchema ?? {} }, preflight(allow));
@@ -127,9 +127,15 @@ function describe({ method, url, config, operation }: Described): FastifySchema 
     summary: method === "HEAD" ? `${summary}, without a body` : summary,
     ...(description !== undefined && { description }),
     tags: [tagOf(config)],
-    security: config.errorKey === "detail" ? [{ accessToken: [] }] : [],
+    security: securityOf(method, config),
     response: describeResponses({ method, url, config, isLimited }, responses),
   };
+}
+
+/** A preflight has no token. */
+function securityOf(method: string, { errorKey, visitorToken }: FastifyContextConfig): Record<string, string[]>[] {
+  if (errorKey === "detail") return [{ accessToken: [] }];
+  return visitorToken && method !== "OPTIONS" ? [{ visitorToken: [] }] : [];
 }
 
 function tagOf({ cors, errorKey }: FastifyContextConfig): string {

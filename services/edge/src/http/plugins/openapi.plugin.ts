@@ -21,6 +21,12 @@ const ACCESS_TOKEN = {
   bearerFormat: "JWT",
   description: "An access token of the identity provider with a workspace claim (`workspace_id` by default).",
 } as const;
+const VISITOR_TOKEN = {
+  type: "http",
+  scheme: "bearer",
+  bearerFormat: "JWT",
+  description: "A `visitor_token`, which the owner's backend signs with an identity key of the workspace.",
+} as const;
 const ORIGIN = {
   type: "string",
   description: "The page's origin, set by the browser. It must match one of the key's allowed domains.",
@@ -42,7 +48,7 @@ export const openapi = plugin(
         },
         servers: [{ url: "/" }],
         tags: TAGS,
-        components: { securitySchemes: { accessToken: ACCESS_TOKEN } },
+        components: { securitySchemes: { accessToken: ACCESS_TOKEN, visitorToken: VISITOR_TOKEN } },
       },
       hideUntagged: true,
       exposeHeadRoutes: true,

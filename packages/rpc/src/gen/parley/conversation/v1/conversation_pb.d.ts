@@ -1373,6 +1373,252 @@ export declare type RateMessageResponse = Message<"parley.conversation.v1.RateMe
 export declare const RateMessageResponseSchema: GenMessage<RateMessageResponse>;
 
 /**
+ * ListVisitorSessionsRequest names a verified visitor of a bot.
+ *
+ * @generated from message parley.conversation.v1.ListVisitorSessionsRequest
+ */
+export declare type ListVisitorSessionsRequest = Message<"parley.conversation.v1.ListVisitorSessionsRequest"> & {
+  /**
+   * The bot's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot behind the caller's public key, a UUID.
+   *
+   * @generated from field: string bot_id = 2;
+   */
+  botId: string;
+
+  /**
+   * The visitor's ID, which a visitor token has verified.
+   *
+   * @generated from field: string visitor_id = 3;
+   */
+  visitorId: string;
+
+  /**
+   * The next_page_token of the page before; empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListVisitorSessionsRequest.
+ * Use `create(ListVisitorSessionsRequestSchema)` to create a new message.
+ */
+export declare const ListVisitorSessionsRequestSchema: GenMessage<ListVisitorSessionsRequest>;
+
+/**
+ * ListVisitorSessionsResponse is a page of at most 20 sessions.
+ *
+ * @generated from message parley.conversation.v1.ListVisitorSessionsResponse
+ */
+export declare type ListVisitorSessionsResponse = Message<"parley.conversation.v1.ListVisitorSessionsResponse"> & {
+  /**
+   * The sessions, last active first.
+   *
+   * @generated from field: repeated parley.conversation.v1.VisitorSession sessions = 1;
+   */
+  sessions: VisitorSession[];
+
+  /**
+   * Empty after the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListVisitorSessionsResponse.
+ * Use `create(ListVisitorSessionsResponseSchema)` to create a new message.
+ */
+export declare const ListVisitorSessionsResponseSchema: GenMessage<ListVisitorSessionsResponse>;
+
+/**
+ * VisitorSession is a session in its visitor's list.
+ *
+ * @generated from message parley.conversation.v1.VisitorSession
+ */
+export declare type VisitorSession = Message<"parley.conversation.v1.VisitorSession"> & {
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The beginning of the visitor's first message, at most 80 characters; may be empty.
+   *
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * When the visitor's first message was written, as in the transcript.
+   *
+   * @generated from field: string started_at = 3;
+   */
+  startedAt: string;
+
+  /**
+   * When the session was last active, as in the transcript.
+   *
+   * @generated from field: string last_activity_at = 4;
+   */
+  lastActivityAt: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.VisitorSession.
+ * Use `create(VisitorSessionSchema)` to create a new message.
+ */
+export declare const VisitorSessionSchema: GenMessage<VisitorSession>;
+
+/**
+ * ListVisitorMessagesRequest names a page of a session.
+ *
+ * @generated from message parley.conversation.v1.ListVisitorMessagesRequest
+ */
+export declare type ListVisitorMessagesRequest = Message<"parley.conversation.v1.ListVisitorMessagesRequest"> & {
+  /**
+   * The session's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot behind the caller's public key, a UUID. The session must belong to it.
+   *
+   * @generated from field: string bot_id = 2;
+   */
+  botId: string;
+
+  /**
+   * The visitor's ID, which a visitor token has verified. The session must belong to this visitor.
+   *
+   * @generated from field: string visitor_id = 3;
+   */
+  visitorId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 4;
+   */
+  sessionId: string;
+
+  /**
+   * Only messages with a lower ID; 0 for the newest ones.
+   *
+   * @generated from field: int64 before = 5;
+   */
+  before: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListVisitorMessagesRequest.
+ * Use `create(ListVisitorMessagesRequestSchema)` to create a new message.
+ */
+export declare const ListVisitorMessagesRequestSchema: GenMessage<ListVisitorMessagesRequest>;
+
+/**
+ * ListVisitorMessagesResponse is a page of at most 25 turns, fewer if they are long.
+ *
+ * @generated from message parley.conversation.v1.ListVisitorMessagesResponse
+ */
+export declare type ListVisitorMessagesResponse = Message<"parley.conversation.v1.ListVisitorMessagesResponse"> & {
+  /**
+   * The messages, in ascending order.
+   *
+   * @generated from field: repeated parley.conversation.v1.VisitorMessage messages = 1;
+   */
+  messages: VisitorMessage[];
+
+  /**
+   * What to send as before to get the page of the messages before these; 0 if there are none.
+   *
+   * @generated from field: int64 next_before = 2;
+   */
+  nextBefore: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListVisitorMessagesResponse.
+ * Use `create(ListVisitorMessagesResponseSchema)` to create a new message.
+ */
+export declare const ListVisitorMessagesResponseSchema: GenMessage<ListVisitorMessagesResponse>;
+
+/**
+ * VisitorMessage is a message of a visitor or a reply, as the visitor saw it.
+ *
+ * @generated from message parley.conversation.v1.VisitorMessage
+ */
+export declare type VisitorMessage = Message<"parley.conversation.v1.VisitorMessage"> & {
+  /**
+   * The message's ID.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * Whether it is a reply.
+   *
+   * @generated from field: bool is_reply = 2;
+   */
+  isReply: boolean;
+
+  /**
+   * The text; of an incomplete reply, the part that was received; of a blocked reply, the fallback; of a running reply, empty.
+   *
+   * @generated from field: string content = 3;
+   */
+  content: string;
+
+  /**
+   * When the message was written, as in the transcript.
+   *
+   * @generated from field: string created_at = 4;
+   */
+  createdAt: string;
+
+  /**
+   * How the reply ended. Unspecified for a visitor's message, and while the reply is running.
+   *
+   * @generated from field: parley.conversation.v1.TurnOutcome outcome = 5;
+   */
+  outcome: TurnOutcome;
+
+  /**
+   * The stable code of the failure; empty unless the outcome is ERROR.
+   *
+   * @generated from field: string error_code = 6;
+   */
+  errorCode: string;
+
+  /**
+   * The visitor's rating: up, down or empty.
+   *
+   * @generated from field: string rating = 7;
+   */
+  rating: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.VisitorMessage.
+ * Use `create(VisitorMessageSchema)` to create a new message.
+ */
+export declare const VisitorMessageSchema: GenMessage<VisitorMessage>;
+
+/**
  * TurnOutcome is how a turn ended. The value names without TURN_OUTCOME_, in lower case, are message statuses of
  * the transcript.
  *
@@ -1612,6 +1858,42 @@ export declare const ConversationService: GenService<{
     methodKind: "unary";
     input: typeof RateMessageRequestSchema;
     output: typeof RateMessageResponseSchema;
+  },
+  /**
+   * ListVisitorSessions lists the sessions of a bot that belong to a verified visitor, last active first. A session whose
+   * visitor_id is only claimed is not listed. Stores nothing: if the response is lost, the visitor repeats the request.
+   *
+   * Errors:
+   * - INVALID_ARGUMENT (invalid_argument): a field is invalid. The edge has checked all but page_token.
+   * - RESOURCE_EXHAUSTED (overloaded): as for ResolveKey.
+   *
+   * Deadline: 3 s.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.ListVisitorSessions
+   */
+  listVisitorSessions: {
+    methodKind: "unary";
+    input: typeof ListVisitorSessionsRequestSchema;
+    output: typeof ListVisitorSessionsResponseSchema;
+  },
+  /**
+   * ListVisitorMessages reads a page of a session as its verified visitor saw it: the newest messages, or those before one.
+   * If the session had another visitor before, it begins with the visitor's first message.
+   *
+   * Errors:
+   * - NOT_FOUND (session_not_found): the session does not belong to this verified visitor or to this bot, or was deleted or
+   *   erased, or does not exist.
+   * - INVALID_ARGUMENT (invalid_argument): a field is invalid.
+   * - RESOURCE_EXHAUSTED (overloaded): as for ResolveKey.
+   *
+   * Deadline: 3 s.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.ListVisitorMessages
+   */
+  listVisitorMessages: {
+    methodKind: "unary";
+    input: typeof ListVisitorMessagesRequestSchema;
+    output: typeof ListVisitorMessagesResponseSchema;
   },
 }>;
 

@@ -7,6 +7,7 @@ import { build, type Plugin, stop, transform } from "esbuild";
 import { minify } from "terser";
 import type { Manifest, ManifestFile } from "./src/assets.ts";
 import { GATE_ENGLISH } from "./src/gate/english.ts";
+import { HISTORY_ENGLISH } from "./src/history/english.ts";
 import { NOTICES_ENGLISH } from "./src/notices/english.ts";
 import { PANEL_ENGLISH } from "./src/panel/english.ts";
 import { PLAYGROUND_ENGLISH, SHARED_ENGLISH } from "./src/playground/english.ts";
@@ -109,11 +110,13 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   const tools = await buildChunk(output, "tools", selectTexts(texts, TOOLS_ENGLISH));
   const gate = await buildChunk(output, "gate", selectTexts(texts, GATE_ENGLISH));
   const notices = await buildChunk(output, "notices", selectTexts(texts, NOTICES_ENGLISH));
+  const history = await buildChunk(output, "history", selectTexts(texts, HISTORY_ENGLISH));
   const panelScript = await bundle("panel/main.ts", "esm", {
     LANGUAGES: await writeTexts(output, selectTexts(texts, PANEL_ENGLISH)),
     TOOLS: tools,
     GATE: gate,
     NOTICES: notices,
+    HISTORY: history,
   });
   const panel = await output.writeHashed("panel.js", panelScript);
   // Many languages have the English word.
@@ -125,7 +128,7 @@ export async function buildWidget(directory: string): Promise<Manifest> {
 
   const manifest: Manifest = {
     panel,
-    chunks: [tools[0], gate[0], notices[0]],
+    chunks: [tools[0], gate[0], notices[0], history[0]],
     loadErrors: textsByLanguage(texts, "loadFailed"),
     files: { ...output.files },
   };

@@ -1,4 +1,5 @@
 import { GATE_ENGLISH } from "./gate/english.ts";
+import { HISTORY_ENGLISH } from "./history/english.ts";
 import { NOTICES_ENGLISH } from "./notices/english.ts";
 import { PANEL_ENGLISH } from "./panel/english.ts";
 import { TOOLS_ENGLISH } from "./tools/english.ts";
@@ -7,4 +8,10 @@ import { TOOLS_ENGLISH } from "./tools/english.ts";
  * The widget's texts in English. Each file in src/lang has the same keys, and `chat` and `loadFailed`, the launcher's texts. `{n}` is replaced by a number, `{name}`
  * by the bot's name. No text needs a plural form: the number stands apart from the noun, as in "New messages: 2".
  */
-export const ENGLISH = { ...PANEL_ENGLISH, ...TOOLS_ENGLISH, ...GATE_ENGLISH, ...NOTICES_ENGLISH } as const;
+export const ENGLISH = {
+  ...PANEL_ENGLISH,
+  ...TOOLS_ENGLISH,
+  ...GATE_ENGLISH,
+  ...NOTICES_ENGLISH,
+  ...HISTORY_ENGLISH,
+} as const;

@@ -21,5 +21,8 @@ declare const GATE: import("./shared/types.ts").HashedFile;
 /** The file with the notices about failed messages. Defined only in the panel's bundle. */
 declare const NOTICES: import("./shared/types.ts").HashedFile;
 
+/** The file for the past conversations. Defined only in the panel's bundle. */
+declare const HISTORY: import("./shared/types.ts").HashedFile;
+
 /** The part of the language files' names after the language, and the languages. Each bundle but the launcher's has its own. */
 declare const LANGUAGES: readonly [version: string, languages: readonly string[]];

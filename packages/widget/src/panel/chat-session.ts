@@ -119,11 +119,23 @@ export class ChatSession {
     this.resume();
   }
 
+  /**
+   * Continues a session of the same visitor, with these entries. If it is the current session, keeps its entries while one of them is not complete,
+   * because the service does not have a message that failed.
+   */
+  continue(session: string, entries: readonly Entry[]): void {
+    const current = this.#store.read();
+    if (current.session !== session || !current.entries.some(({ key, failed }) => key || failed)) {
+      this.#store.continue(session, entries);
+      this.leave("continue");
+    }
+  }
+
   /** Called when the session was replaced. Stops the earlier session's reply. */
-  leave(): void {
+  leave(event: "new" | "continue" = "new"): void {
     this.stop();
     this.#active = undefined;
-    this.#context.emit("new", {});
+    this.#context.emit(event, {});
     this.show();
   }
 

@@ -5,18 +5,23 @@ import type { Words } from "./words.ts";
 const NEW_ICON = "M12 20h8M16.5 4.5a2 2 0 0 1 3 3L8 19l-4 1 1-4z";
 const CLOSE_ICON = "M6 6l12 12M18 6L6 18";
 
+/** Creates a button of the header. */
+export function createIconButton(label: string, path: string, onclick: () => void): HTMLButtonElement {
+  return createElement(
+    "button",
+    { type: "button", class: "icon", "aria-label": label, title: label, onclick },
+    createIcon(path),
+  );
+}
+
+/** `history` is the button of the past conversations. */
 export function createDialog(
   { bot, signal }: PanelContext,
   words: Words,
+  history: HTMLElement,
   content: readonly HTMLElement[],
   actions: { onClose(): void; onEscape(): void; onNew(): void },
 ): HTMLElement {
-  const button = (label: string, path: string, onclick: () => void) =>
-    createElement(
-      "button",
-      { type: "button", class: "icon", "aria-label": label, title: label, onclick },
-      createIcon(path),
-    );
   const dialog = createElement(
     "div",
     { class: "panel", role: "dialog", "aria-labelledby": "name", tabindex: "-1", hidden: "" },
@@ -25,8 +30,9 @@ export function createDialog(
       {},
       createAvatar(bot),
       createElement("h2", { id: "name" }, createElement("bdi", {}, bot.name)),
-      button(words.new, NEW_ICON, actions.onNew),
-      button(words.close, CLOSE_ICON, actions.onClose),
+      history,
+      createIconButton(words.new, NEW_ICON, actions.onNew),
+      createIconButton(words.close, CLOSE_ICON, actions.onClose),
     ),
     ...content,
   );

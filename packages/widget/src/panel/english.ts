@@ -5,6 +5,7 @@ export const PANEL_ENGLISH = {
   send: "Send",
   stop: "Stop",
   new: "New conversation",
+  history: "Past conversations",
   undo: "Back to the earlier conversation",
   close: "Close chat",
   log: "Conversation",

@@ -12,8 +12,10 @@ import { createComposer } from "./composer.ts";
 import { createDialog } from "./dialog.ts";
 import { PANEL_ENGLISH } from "./english.ts";
 import { createGateLoader } from "./gate-loader.ts";
-import { readVisitorId } from "./identity.ts";
+import { createHistoryButton } from "./history-button.ts";
+import { readVisitorId, readVisitorToken } from "./identity.ts";
 import { keepEventsFromPage } from "./keep-events.ts";
+import { createMessageView } from "./message.ts";
 import { createMessageLog } from "./message-log.ts";
 import { createModality } from "./modality.ts";
 import { createNotices } from "./notices.ts";
@@ -68,7 +70,9 @@ export async function mount(context: PanelContext): Promise<Panel> {
     }
     const isForgotten = store.read().resetAt !== resetAt;
     resetAt = store.read().resetAt;
+    history.update();
     if (isForgotten) {
+      history.close();
       composer.clear();
       badge.clear();
       status.announce();
@@ -80,6 +84,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
   };
   const send = (text: string) => {
     follow();
+    history.close();
     log.scrollToEnd();
     chat.send(text);
     focus();
@@ -128,10 +133,24 @@ export async function mount(context: PanelContext): Promise<Panel> {
       }
     },
   });
-  const dialog = createDialog(context, words, [...log.elements, composer.element], {
+  const history = createHistoryButton({
+    ...chunkContext,
+    store,
+    createMessageView,
+    notices,
+    readToken: (until) => readVisitorToken(visitor, until),
+    continueSession(session, entries) {
+      chat.continue(session, entries);
+      log.scrollToEnd();
+      focus();
+    },
+    onClosed: () => log.restoreScroll(),
+  });
+  const dialog = createDialog(context, words, history.element, [...log.elements, composer.element], {
     onClose: context.close,
     onEscape: () => (composer.isBusy() ? chat.stop() : context.close()),
     onNew() {
+      history.close();
       chat.startNew();
       status.announce(words.new);
       focus();
@@ -189,6 +208,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
     },
     hide() {
       const hadFocus = shadow.activeElement;
+      history.close();
       dialog.hidden = true;
       modality.update();
       root.append(replies.element, status.element);

@@ -187,4 +187,20 @@ describe("SessionStore", () => {
     expect(store.read().gate).toBeUndefined();
     expect([...storage.items.values()].join()).not.toContain("v1");
   });
+
+  it("continues another session of the same visitor, with its newest entries", () => {
+    const store = open();
+    store.claim("A");
+    store.put(store.read().session, entry("a"));
+    store.putGate(store.read().session, { consent_version: "v1" });
+    store.startNew();
+    store.continue(
+      "past",
+      Array.from({ length: MAX_ENTRIES + 1 }, (_, at) => entry(String(at))),
+    );
+    expect(open().read()).toMatchObject({ session: "past", visitor: "A", gate: { consent_version: "v1" } });
+    expect(open().read().previous).toBeUndefined();
+    expect(texts(store)).toHaveLength(MAX_ENTRIES);
+    expect(texts(store).at(-1)).toBe(String(MAX_ENTRIES));
+  });
 });

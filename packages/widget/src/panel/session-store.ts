@@ -161,6 +161,11 @@ export class SessionStore {
     });
   }
 
+  /** Makes another session of the same visitor the current one. */
+  continue(session: string, entries: readonly Entry[]): void {
+    this.#write({ ...this.read(), session, entries: entries.slice(-MAX_ENTRIES), previous: undefined });
+  }
+
   /** Returns to the session before `startNew`. Does nothing if the new session has an entry. */
   undo(): void {
     const { previous, ...current } = this.read();

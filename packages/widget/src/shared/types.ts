@@ -60,6 +60,8 @@ export interface WidgetEvents {
   new: Record<string, never>;
   /** The visitor has returned to the session before `new`. */
   undo: Record<string, never>;
+  /** The visitor continues a past conversation. */
+  continue: Record<string, never>;
   /** The service has sent nothing for 3 s: the model is thinking, or a tool is running. At most once a reply. */
   thinking: Record<string, never>;
   /** The number of replies that the visitor has not seen has changed. */

@@ -8,9 +8,14 @@ export interface Times {
   formatDay(time: number): string;
 }
 
-/** `lang` is the language of the texts. The browser's regional variant of this language decides between 14:05 and 2:05 PM. */
-export function createTimes(lang: string, browserLanguages: readonly string[] = navigator.languages): Times {
-  const locale = browserLanguages.find((each) => each.toLowerCase().startsWith(`${lang}-`)) ?? lang;
+/** Returns the browser's regional variant of a language, which decides between 14:05 and 2:05 PM. Returns `lang` if the browser has none. */
+export function selectLocale(lang: string, browserLanguages: readonly string[] = navigator.languages): string {
+  return browserLanguages.find((each) => each.toLowerCase().startsWith(`${lang}-`)) ?? lang;
+}
+
+/** `lang` is the language of the texts. */
+export function createTimes(lang: string, browserLanguages?: readonly string[]): Times {
+  const locale = selectLocale(lang, browserLanguages);
   const times = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
   const dates = new Intl.DateTimeFormat(locale, { dateStyle: "full" });
   const days = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });

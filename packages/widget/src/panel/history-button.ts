@@ -1,0 +1,54 @@
+import type { HistoryContext } from "../history/context.ts";
+import type { History } from "../history/main.ts";
+import { createElement } from "../shared/dom.ts";
+import { createIconButton } from "./dialog.ts";
+
+const HISTORY_ICON = "M4 12a8 8 0 1 0 2.5-5.8L4 8.5M4 4v4.5h4.5M12 8v4l3 2";
+
+/** The button that shows the verified visitor's past conversations. */
+export interface HistoryButton {
+  readonly element: HTMLElement;
+  /** Shows the button while the page gives a token for the visitor. Closes the past conversations otherwise. */
+  update(): void;
+  /** Shows the chat again. */
+  close(): void;
+}
+
+/** The button's first click loads the chunk `history`. If that fails, the visitor sees a notice and can click again. */
+export function createHistoryButton(context: Omit<HistoryContext, "opener">): HistoryButton {
+  const { words, visitor, load, root } = context;
+  const failure = createElement("p", { class: "excess", role: "alert" }, words.failed);
+  let history: History | undefined;
+  let isLoading = false;
+  const open = async () => {
+    failure.remove();
+    isLoading = true;
+    try {
+      // The build defines HISTORY: see globals.d.ts.
+      const chunk = (await load?.(HISTORY)) as typeof import("../history/main.ts");
+      history = await chunk.mountHistory({ ...context, opener: element });
+      history.open();
+    } catch (error) {
+      console.warn("Parley:", error);
+      root.querySelector(".composer")?.prepend(failure);
+    }
+    isLoading = false;
+  };
+  const element = createIconButton(words.history, HISTORY_ICON, () => {
+    if (history) {
+      history.open();
+    } else if (!isLoading) {
+      void open();
+    }
+  });
+  return {
+    element,
+    update() {
+      element.hidden = !(load && visitor.visitorToken);
+      if (element.hidden) {
+        history?.close();
+      }
+    },
+    close: () => history?.close(),
+  };
+}

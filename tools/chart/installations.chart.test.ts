@@ -255,7 +255,10 @@ describe("the documents", () => {
     const commands = await Promise.all(
       files.map(async (file) => {
         const text = (await readFile(join(ROOT, file), "utf8")).replaceAll("\\\n", "");
-        return text.match(/^.*\bhelm (--\S+ .* )?(install|upgrade) .*--.*$/gm)?.map((line) => `${file}: ${line}`) ?? [];
+        return (
+          text.match(/^.*\bhelm (--\S+ .* )?(install|upgrade) parley .*--.*$/gm)?.map((line) => `${file}: ${line}`) ??
+          []
+        );
       }),
     );
     expect(commands.flat().length).toBeGreaterThanOrEqual(7);

@@ -203,6 +203,7 @@ describeInBrowser("past conversations", (fixture) => {
     await view.conversations.filter({ hasText: "quick one" }).click();
     await eventually(() => view.messages.locator(".bubble").allInnerTexts()).toEqual(["quick one", "Done."]);
     await second.panel.getByRole("button", { name: "Continue this conversation" }).click();
+    await second.ratingControls.waitFor();
     await second.askAndWait("quick two");
     expect(await second.texts()).toEqual(["quick one", "Done.", "quick two", "Done."]);
     const sessions = [first, second].map((widget) => widget.postedBodies("/api/chat/").at(-1)?.session_id);

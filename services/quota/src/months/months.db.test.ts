@@ -241,7 +241,8 @@ test("the service's role cannot delete from the usage ledger, and prune_ledger r
   await close(1);
   await expect(prune()).rejects.toThrow("not closed, or too recent");
   await ageClose();
-  expect(await prune()).toBe(1);
+  // PostgreSQL sends an error before it releases the failed call's lock. Until then, prune_ledger returns null.
+  await expect.poll(prune).toBe(1);
   const { rows } = await quota.admin.query<{ month: string }>(
     `INSERT INTO quota.months (month, closed_at)
      SELECT date_trunc('month', now() - interval '3 months')::date, now() - interval '2 days' RETURNING to_char(month, 'YYYY-MM') AS month`,

@@ -7,8 +7,8 @@ import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../
 
 const FROZEN = 0;
 const FROZEN_CALLS = 200;
-/** OpenTurn's deadline, and a margin for a busy machine. */
-const MAX_WAIT_MS = 15_000;
+/** The longest wait for a place in which turns start, OpenTurn's deadline, and a margin for a busy machine. */
+const MAX_WAIT_MS = 10_000 + 10_000 + 5_000;
 /** While they are locked, every statement of Parley on the shard waits. */
 const LOCK_ALL_TABLES = `DO $$ BEGIN
   EXECUTE (SELECT 'LOCK TABLE ' || string_agg(format('%I.%I', schemaname, tablename), ', ') || ' IN ACCESS EXCLUSIVE MODE'

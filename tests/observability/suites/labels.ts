@@ -12,7 +12,7 @@ const LABELS = new Set([
   "le",
   ...["route", "method", "status", "code", "finish", "outcome", "reason", "next", "result", "where"],
   ...["gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type", "error_type"],
-  ...["provider", "plan", "pool", "state", "kind", "class", "table", "file"],
+  ...["provider", "plan", "pool", "state", "kind", "class", "table", "file", "task"],
 ]);
 /** The metrics with series only for workspaces near a bound. */
 const NEAR_METRICS = ["parley_quota_workspace_used_ratio", "parley_quota_workspace_unpaid_ratio"];

@@ -34,18 +34,22 @@ export async function refusesTurn(
 
 const HAS_CONSENT = `
   SELECT FROM conversation.sessions s
-  WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.consent_version = $3 AND ($4 = '' OR s.visitor_id IN ('', $4))`;
+  WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.consent_version = $3 AND ($4 = '' OR s.visitor_id IN ('', $4))
+    AND s.bot_id = $5 AND s.deleted_at IS NULL AND s.erased_at IS NULL AND ${mayUseSessionSql("$4", "$6::boolean")}`;
 
-/** Whether the session's visitor has agreed to a version of the bot's consent. The consent of another visitor does not count. */
+/**
+ * Whether the request may use the session, and the session's visitor has agreed to a version of the bot's consent. The consent of another visitor does
+ * not count.
+ */
 export async function hasConsent(
   database: Database,
-  { workspaceId, sessionId, visitorId }: SessionRequest,
+  { workspaceId, sessionId, botId, visitorId, visitorVerified }: SessionRequest,
   version: string,
 ): Promise<boolean> {
   const { rowCount } = await database.query({
     name: "has_consent",
     text: HAS_CONSENT,
-    values: [workspaceId, sessionId, version, visitorId],
+    values: [workspaceId, sessionId, version, visitorId, botId, visitorVerified],
   });
   return rowCount === 1;
 }

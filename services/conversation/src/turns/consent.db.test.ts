@@ -155,6 +155,16 @@ test("the consent of another visitor does not count, and that of the visitor who
   expect(await open({ sessionId, visitorId: "x" })).toEqual(REQUIRED);
 });
 
+test("the consent of a session does not count for a message that the session refuses", async () => {
+  const verified = await run({ visitorId: "x", visitorVerified: true, ...GIVEN });
+  const deleted = await run(GIVEN);
+  await deleteSession(db.database, bot.workspaceId, deleted.sessionId);
+  searches.mockClear();
+  for (const { sessionId } of [verified, deleted])
+    await expect(open({ sessionId })).rejects.toMatchObject({ code: "session_not_found" });
+  expect(searches).not.toHaveBeenCalled();
+});
+
 test("a new visitor of a bot without consent removes the session's consent", async () => {
   const { sessionId } = await run({ visitorId: "x", ...GIVEN });
   await updateBot(db.database, bot.workspaceId, bot.slug, { consentText: "", display: {} });

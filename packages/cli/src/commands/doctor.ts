@@ -37,7 +37,8 @@ export function addDoctorCommand(program: CommandUnknownOpts, context: Context):
       "after",
       `
 Exits 1 when a check fails and 0 when checks only warn. Calls no model and uses no quota.
-PARLEY_VISITOR_TOKEN may hold the visitor token. It is not printed, and only sent to a server with a valid certificate.`,
+PARLEY_VISITOR_TOKEN may hold the visitor token. It is not printed, and only sent to a server with a valid certificate, or
+without TLS on a local machine or network.`,
     )
     .action((url, { publicKey, origin, quick, silence, proxy, visitorTokenFile }) =>
       context.report(

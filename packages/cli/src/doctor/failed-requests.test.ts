@@ -134,19 +134,26 @@ test("an empty response with status 200 is reported as not from Parley", async (
   expect(explainRefusal(run, ORIGIN)).toMatchObject({ result: "fail", message: expect.stringContaining("200") });
 });
 
-/** Diagnoses an edge whose proxy resets the requests that `isReset` selects. Returns the findings by check. */
-async function diagnoseWithResets(isReset: (headers: IncomingHttpHeaders, silenceMs: number) => boolean) {
+/** Diagnoses an edge whose proxy resets the requests that `isReset` selects. The edge accepts every token. Returns the findings by check. */
+async function diagnoseWithResets(
+  isReset: (headers: IncomingHttpHeaders, silenceMs: number) => boolean,
+  { hostname = "127.0.0.1", visitorToken }: { hostname?: string; visitorToken?: string } = {},
+) {
   const { url } = await startServer(async (request, response) => {
     if (request.method !== "POST") return response.writeHead(204).end();
-    const { silence_ms: silenceMs } = JSON.parse(await text(request)) as { silence_ms: number };
+    const body = JSON.parse(await text(request)) as { silence_ms: number; visitor_token?: string };
+    const { silence_ms: silenceMs, visitor_token: sentToken } = body;
     if (isReset(request.headers, silenceMs)) return request.socket.resetAndDestroy();
     const client = { address: "127.0.0.1", counted_as: "127.0.0.1", from: "connection" };
-    const meta = { client, http_version: "1.1", forwarded_headers: [], server_time: new Date().toISOString() };
+    const server_time = new Date().toISOString();
+    const accepted = sentToken !== undefined && { visitor_token: "accepted" };
+    const meta = { client, http_version: "1.1", forwarded_headers: [], server_time, ...accepted };
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(`event: meta\ndata: ${JSON.stringify(meta)}\n\nevent: tick\ndata: {"sent_ms":1}\n\n`);
     return response.end('event: done\ndata: {"finish_reason":"stop"}\n\n');
   });
-  const request = { publicKey: "svc_pk_1", origin: ORIGIN, silenceMs: 1, proxy: undefined, visitorToken: undefined };
+  url.hostname = hostname;
+  const request = { publicKey: "svc_pk_1", origin: ORIGIN, silenceMs: 1, proxy: undefined, visitorToken };
   const { findings } = await diagnose({ ...request, url, progress: () => undefined });
   return Object.fromEntries(findings.map(({ check, result, message }) => [check, `${result}: ${message}`]));
 }
@@ -171,6 +178,16 @@ test("a lost response affects only its own check", async () => {
     buffering,
     forged_address: expect.stringMatching(/^pass/),
   });
+});
+
+test("without TLS, a visitor token is sent only on a local machine or network", async () => {
+  const findTokenCheck = async (hostname: string) =>
+    (await diagnoseWithResets(() => false, { hostname, visitorToken: "a.b.c" })).visitor_token;
+  expect(await findTokenCheck("127.0.0.1")).toMatch(/^pass: accepted/);
+  // This address leads to this machine, but is not one of a local network.
+  expect(await findTokenCheck("0.0.0.0")).toBe(
+    "warn: not checked: the token is not sent to a server without a valid certificate",
+  );
 });
 
 test("the access check fails if no request gets a response", async () => {

@@ -96,7 +96,7 @@ const REFUSALS = {
   400: INVALID_PARAMETER,
   401: VISITOR_REFUSED,
   429: refused(
-    `One address sent more than ${POLICIES.chat.limit} requests to chat, stop and history, ${TOO_MANY_UNKNOWN_KEYS}, or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
+    `One address sent more than ${POLICIES.chat.limit} requests to chat, challenge, stop and history, ${TOO_MANY_UNKNOWN_KEYS}, or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
     "rate_limited",
   ),
 };

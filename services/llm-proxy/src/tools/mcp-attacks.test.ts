@@ -20,10 +20,15 @@ const events = (...messages: object[]): ToolServerResponse => ({
   body: messages.map((each) => `data: ${JSON.stringify({ jsonrpc: "2.0", ...each })}\n\n`).join(""),
 });
 
+const initialized = (id: number | undefined, protocolVersion = "2025-06-18"): ToolServerResponse => ({
+  headers: { "mcp-session-id": "s1" },
+  ...result(id, { protocolVersion, capabilities: {}, serverInfo: { name: "x", version: "1" } }),
+});
+
 /** Starts an MCP server that opens sessions as the protocol demands. `respond` replaces its responses. */
-async function startHostileServer(respond: Respond) {
+async function startHostileServer(respond: Respond, agentOptions: Agent.Options = {}) {
   const server = await startToolServer();
-  const dispatcher = new Agent();
+  const dispatcher = new Agent(agentOptions);
   onTestFinished(async () => {
     await dispatcher.destroy();
     await server.close();
@@ -33,15 +38,7 @@ async function startHostileServer(respond: Respond) {
     const message = JSON.parse(body) as Message;
     const special = respond(message);
     if (special !== undefined) return { ...special, headers: { "mcp-session-id": "s1", ...special.headers } };
-    if (message.method === "initialize")
-      return {
-        headers: { "mcp-session-id": "s1" },
-        ...result(message.id, {
-          protocolVersion: "2025-06-18",
-          capabilities: {},
-          serverInfo: { name: "x", version: "1" },
-        }),
-      };
+    if (message.method === "initialize") return initialized(message.id);
     if (message.id === undefined || message.method === undefined) return { status: 202 };
     return result(message.id, { tools: [] });
   });
@@ -52,7 +49,7 @@ async function startHostileServer(respond: Respond) {
     return cache.list("key", { target, onFailure: () => undefined }, new AbortController().signal);
   };
   const countRequests = (httpMethod: string) => server.requests.filter(({ method }) => method === httpMethod).length;
-  return { server, list, countRequests, session: new McpSession(target, deps) };
+  return { server, list, countRequests, session: new McpSession(target, deps), other: new McpSession(target, deps) };
 }
 
 const listOf = (id: number | undefined, tools: unknown, nextCursor?: string) => result(id, { tools, nextCursor });
@@ -195,12 +192,7 @@ describe("a session is ended at the server", () => {
     ["if the server does not respond to that notification", () => hangAt("notifications/initialized")],
     [
       "if the server has another protocol version",
-      () =>
-        startHostileServer(({ id, method }) =>
-          method === "initialize"
-            ? result(id, { protocolVersion: "1", capabilities: {}, serverInfo: { name: "x", version: "1" } })
-            : undefined,
-        ),
+      () => startHostileServer(({ id, method }) => (method === "initialize" ? initialized(id, "1") : undefined)),
     ],
   ])("%s", async (_, start) => {
     const { server, list, countRequests } = await start();
@@ -222,6 +214,43 @@ describe("a session is ended at the server", () => {
     await session.close();
     expect(countRequests("DELETE")).toBe(1);
     await expect.poll(() => server.requests.some(({ closedByClientAt }) => closedByClientAt !== undefined)).toBe(true);
+  });
+
+  test("if its caller leaves before the server opens it", async () => {
+    const { server, session, countRequests } = await startHostileServer(({ id, method }) =>
+      method === "initialize" ? { ...initialized(id), delayMs: 500 } : undefined,
+    );
+    const caller = new AbortController();
+    const call = session.call("x", {}, caller.signal);
+    await expect.poll(() => server.requests.length).toBe(1);
+    caller.abort(new Error("the visitor left"));
+    await expect(call).rejects.toThrow("the visitor left");
+    await session.close();
+    expect(countRequests("DELETE")).toBe(1);
+  });
+
+  test("when a connection is free, although that takes longer than the server may", async () => {
+    const { server, session, other, countRequests } = await startHostileServer(
+      ({ id, method }) => (method === "tools/call" ? { ...result(id, {}), delayMs: 2_500 } : undefined),
+      { connections: 1 },
+    );
+    const { signal } = new AbortController();
+    await session.list(signal);
+    const call = other.call("x", {}, signal);
+    await expect.poll(() => server.requests.some(({ body }) => body.includes("tools/call"))).toBe(true);
+    await session.close();
+    expect(countRequests("DELETE")).toBe(1);
+    await call;
+    await other.close();
+  });
+
+  test("without waiting long for a server that does not open it", async () => {
+    const { session } = await hangAt("initialize");
+    const call = runWithTimeout(100, (signal) => session.call("x", {}, signal));
+    await expect(call).rejects.toMatchObject({ status: "timeout" });
+    const startedAtMs = performance.now();
+    await session.close();
+    expect(performance.now() - startedAtMs).toBeLessThan(4_000);
   });
 
   test("when it is closed while it connects", async () => {

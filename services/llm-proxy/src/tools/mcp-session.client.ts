@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { type Dispatcher, fetch } from "undici";
+import { type Dispatcher, request } from "undici";
 import manifest from "../../package.json" with { type: "json" };
 import type { ToolLimits } from "../settings/index.ts";
 import { createBoundedFetch } from "./bounded-fetch.client.ts";
@@ -26,7 +27,11 @@ const MAX_LISTED_TOOLS = 256;
 const MAX_SERVER_REQUESTS = 16;
 /** The limit of a response if results are small: enough for a page of a list of tools. */
 const MIN_RESPONSE_BYTES = 256 * 1024;
+/** How long a server may take to respond to a session's end, and to open a session that is not needed any more. */
 const CLOSE_TIMEOUT_MS = 2_000;
+/** How long the end of a session may wait for a connection: as long as the longest tool call. */
+const CLOSE_WAIT_MS = 60_000;
+const MAX_CLOSE_RESPONSE_BYTES = 1_024;
 
 type Connection = { client: Client; transport: StreamableHTTPClientTransport };
 
@@ -46,6 +51,8 @@ export class McpSession {
   readonly #deps: McpDeps;
   readonly #closing = new AbortController();
   #connected: Promise<Connection> | undefined;
+  /** Settles when the connections that failed are ended. */
+  #abandoned: Promise<unknown> = Promise.resolve();
   /** Why the session cannot be used any more. */
   #failure: ToolFailure | undefined;
 
@@ -88,6 +95,7 @@ export class McpSession {
     this.#closing.abort();
     const connection = await this.#connected?.catch(() => undefined);
     if (connection !== undefined) await this.#end(connection);
+    await this.#abandoned;
   }
 
   /** Sends a request and returns its result. Checks only that the result is an object: the SDK refuses a whole list for one malformed tool. */
@@ -135,16 +143,14 @@ export class McpSession {
     transport.onmessage = this.#createRequestLimit();
     const connection = { client: new Client({ name: "parley", version: manifest.version }), transport };
     const options = this.#options(signal);
-    // The server may have opened the session before the connection fails. Closing the client ends its last step too, which has no timeout.
-    const end = () => void this.#end(connection);
-    options.signal.addEventListener("abort", end, { once: true });
+    options.signal.throwIfAborted();
+    // Has no signal: the session's id is in the response to the first request, so aborting that request would leave the session open.
+    const connecting = connection.client.connect(transport, { timeout: options.timeout });
     try {
-      await connection.client.connect(transport, options);
+      await rejectOnAbort(connecting, options.signal);
     } catch (error) {
-      if (!options.signal.aborted) end();
+      this.#abandoned = Promise.all([this.#abandoned, this.#abandon(connection, connecting)]);
       throw error;
-    } finally {
-      options.signal.removeEventListener("abort", end);
     }
     return connection;
   }
@@ -165,27 +171,42 @@ export class McpSession {
     this.#closing.abort(failure);
   }
 
+  /** Ends a connection that failed or is not needed any more. Ending it also ends its last step, which has no timeout. */
+  async #abandon(connection: Connection, connecting: Promise<void>): Promise<void> {
+    if (connection.transport.sessionId === undefined)
+      await Promise.race([connecting.catch(() => undefined), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+    await this.#end(connection);
+  }
+
   /** Closes the connection's streams, then sends the request that ends the session. */
   async #end({ client, transport }: Connection): Promise<void> {
     await client.close().catch(() => undefined);
     const { sessionId, protocolVersion } = transport;
     if (sessionId === undefined) return;
     const { url, credentials } = this.#target;
-    // The transport cannot send it once it is closed.
-    await fetch(url, {
+    // The transport cannot send it once it is closed. The response's timeout starts when the request has a connection: calls can use all of them.
+    const response = await request(url, {
       dispatcher: this.#deps.dispatcher,
       method: "DELETE",
-      redirect: "manual",
       headers: {
         "mcp-session-id": sessionId,
         ...(protocolVersion !== undefined && { "mcp-protocol-version": protocolVersion }),
         ...credentials.headers,
       },
-      signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS),
-    })
-      .then((response) => response.body?.cancel())
-      .catch(() => undefined);
+      headersTimeout: CLOSE_TIMEOUT_MS,
+      signal: AbortSignal.timeout(CLOSE_WAIT_MS),
+    }).catch(() => undefined);
+    const limits = { limit: MAX_CLOSE_RESPONSE_BYTES, signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS) };
+    await response?.body.dump(limits).catch(() => undefined);
   }
+}
+
+/** Returns the promise's result. Rejects with the signal's reason if the signal is aborted first; it must not be aborted yet. */
+function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    promise.then(resolve, reject);
+  });
 }
 
 function renderResult({ content, structuredContent }: Record<string, unknown>): string {

@@ -3,6 +3,7 @@
 import { addWords, type ChunkContext } from "../panel/chunk.ts";
 import { addStyles, createElement } from "../shared/dom.ts";
 import type { Failure } from "../shared/failure.ts";
+import { rejectOnAbort } from "../shared/pause.ts";
 import { passChallenge } from "./challenge.ts";
 import { askConsent } from "./consent.ts";
 import { GATE_ENGLISH } from "./english.ts";
@@ -35,14 +36,11 @@ export function createGate(context: ChunkContext): Gate {
         throw refusal;
       }
       const box = createElement("div", { class: "gate" });
-      const aborted = new Promise<never>((_, reject) => {
-        signal.addEventListener("abort", () => reject(signal.reason));
-      });
       const start = async () => pass({ ...context, words: await words, refusal, session, signal, box });
       signal.throwIfAborted();
       root.querySelector(".composer")?.before(box);
       try {
-        return await Promise.race([start(), aborted]);
+        return await Promise.race([start(), rejectOnAbort(signal)]);
       } finally {
         const hadFocus = box.contains(shadow.activeElement);
         box.remove();

@@ -61,3 +61,20 @@ it("rejects with the signal's reason after an abort", async () => {
   });
   await expect(pass(refusal, "s-1", stop.signal)).rejects.toMatchObject({ name: "AbortError" });
 });
+
+it("keeps the wait and the id of a request that the chunk has sent", async () => {
+  const { pass } = createPass(() => Promise.reject(new Failure("rate_limited", 7, "request-2")));
+  await expect(pass(refusal, "s-1", signal)).rejects.toMatchObject({
+    code: "rate_limited",
+    retryAfterSeconds: 7,
+    requestId: "request-2",
+  });
+});
+
+it("rejects with the signal's reason if the message is stopped while the chunk is loading", async () => {
+  const stop = new AbortController();
+  const pass = createGateLoader({ load: () => new Promise(() => undefined) } as unknown as ChunkContext);
+  const passing = pass(refusal, "s-1", stop.signal);
+  stop.abort(new DOMException("stopped", "AbortError"));
+  await expect(passing).rejects.toMatchObject({ name: "AbortError" });
+});

@@ -5,3 +5,10 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => resolve(clearTimeout(timer)), { once: true });
   });
 }
+
+/** Rejects with the signal's reason when the signal is aborted. A signal that is already aborted has no effect. */
+export function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+}

@@ -229,8 +229,8 @@ export class ChatSession {
     const isCurrent = this.#store.read().session === session;
     if (failure && SESSION_ENDED.test(failure.code) && !question.failed && isCurrent) {
       // The owner deleted the session, or it has another visitor, so the message starts a new session. `failed` shows the visitor why, and
-      // prevents a second new session.
-      this.#store.startNew();
+      // prevents a second new session. Another visitor has not agreed to the consent.
+      this.#store.startNew(false);
       return this.#runTurn({ ...question, key: undefined, failed: SESSION_NOT_FOUND }, resendsLeft);
     }
     // If the widget was removed from the page, the turn stays open: the next widget continues the reply.

@@ -183,6 +183,9 @@ describe("SessionStore", () => {
     expect(open().read().gate).toEqual({ consent_version: "v1", challenge_pass: "p2" });
     store.undo();
     expect(open().read()).toMatchObject({ session, gate: { consent_version: "v1" } });
+    store.startNew(false);
+    expect(open().read().gate).toBeUndefined();
+    store.putGate(store.read().session, { consent_version: "v1" });
     store.forget();
     expect(store.read().gate).toBeUndefined();
     expect([...storage.items.values()].join()).not.toContain("v1");

@@ -151,12 +151,12 @@ export class SessionStore {
     }
   }
 
-  /** Starts a new session of the same visitor, with the same gate. Until it has an entry, `undo` returns to the current one. */
-  startNew(): void {
+  /** Starts a new session of the same visitor, by default with the same gate. Until it has an entry, `undo` returns to the current one. */
+  startNew(keepsGate = true): void {
     const { session, entries, visitor, resetAt, gate, previous } = this.read();
     this.#write({
       ...this.#newSession(visitor, resetAt),
-      gate,
+      gate: keepsGate ? gate : undefined,
       previous: entries.length > 0 ? { session, entries } : previous,
     });
   }

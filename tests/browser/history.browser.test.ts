@@ -2,6 +2,7 @@ import { SignJWT } from "jose";
 import { expect, it } from "vitest";
 import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
 import { FakeHistory, HistoryView } from "./history-page.ts";
+import type { WidgetPage } from "./widget-page.ts";
 
 describeInBrowser("past conversations", (fixture) => {
   /** Opens the panel of a verified visitor. */
@@ -117,6 +118,45 @@ describeInBrowser("past conversations", (fixture) => {
     expect(await widget.focusedName()).toBe("Chat: Sample Shop");
     await widget.open();
     expect(await view.section.count()).toBe(0);
+  });
+
+  /** Holds the code of the past conversations back. Returns a function that lets it load. */
+  async function holdCode({ page }: WidgetPage): Promise<() => Promise<void>> {
+    const { promise: mayLoad, resolve } = Promise.withResolvers<void>();
+    await page.route("**/widget/history.*.js", async (route) => {
+      await mayLoad;
+      await route.continue();
+    });
+    return async () => {
+      const loaded = page.waitForResponse("**/widget/history.*.js");
+      resolve();
+      await (await loaded).finished();
+    };
+  }
+
+  it("stay closed if the visitor has written a message before their code was loaded", async () => {
+    const { widget, view } = await visit(new FakeHistory());
+    const load = await holdCode(widget);
+    await view.opener.click();
+    await widget.ask("quick question");
+    await eventually(() => widget.texts()).toContain("quick question");
+    await load();
+    await widget.page.waitForTimeout(200);
+    expect(await view.section.count()).toBe(0);
+    expect(await widget.focusedName()).toBe("Your message");
+    await view.opener.click();
+    await view.conversations.first().waitFor();
+    expect(widget.problems).toEqual([]);
+  });
+
+  it("leave the focus on the page if the visitor has gone there before their code was loaded", async () => {
+    const { widget, view } = await visit(new FakeHistory(), { body: '<input aria-label="Search">' });
+    const load = await holdCode(widget);
+    await view.opener.click();
+    await widget.page.getByLabel("Search").focus();
+    await load();
+    await view.conversations.first().waitFor();
+    expect(await widget.focusedName()).toBe("Search");
   });
 
   it("show that there are none, that they could not be loaded, and that their code could not be loaded", async () => {

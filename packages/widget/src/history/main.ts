@@ -59,6 +59,7 @@ export async function mountHistory(context: HistoryContext): Promise<History> {
 function showHistory(parts: Parts, close: () => void): () => void {
   const { context, words } = parts;
   const { root, opener } = context;
+  const shadow = root.getRootNode() as ShadowRoot;
   const dialog = root.querySelector<HTMLElement>(".panel") as HTMLElement;
   const heading = createElement("h3", { id: "history", tabindex: "-1" });
   const backButton = createElement(
@@ -85,7 +86,10 @@ function showHistory(parts: Parts, close: () => void): () => void {
     shown?.element.remove();
     list.hidden = false;
     showTitle(words.history, words.toChat);
-    (shown?.button ?? heading).focus();
+    // If the visitor has gone on to the page while this file was loading, the focus stays there.
+    if (shadow.activeElement || document.activeElement === document.body) {
+      (shown?.button ?? heading).focus();
+    }
     shown = undefined;
   };
   const back = () => {
@@ -114,7 +118,7 @@ function showHistory(parts: Parts, close: () => void): () => void {
   dialog.querySelector("header")?.after(section);
   showList();
   return () => {
-    const hadFocus = section.contains((root.getRootNode() as ShadowRoot).activeElement);
+    const hadFocus = section.contains(shadow.activeElement);
     dialog.removeEventListener("keydown", onKey, { capture: true });
     dialog.classList.remove("has-history");
     section.remove();

@@ -20,21 +20,33 @@ export function createHistoryButton(context: Omit<HistoryContext, "opener">): Hi
   const failure = createElement("p", { class: "excess", role: "alert" }, words.failed);
   let history: History | undefined;
   let isLoading = false;
+  /** False if the visitor has left for the chat, or has closed the panel, since the click. */
+  let isWanted = false;
   const open = async () => {
-    failure.remove();
     isLoading = true;
     try {
       // The build defines HISTORY: see globals.d.ts.
       const chunk = (await load?.(HISTORY)) as typeof import("../history/main.ts");
       history = await chunk.mountHistory({ ...context, opener: element });
-      history.open();
+      if (isWanted) {
+        history.open();
+      }
     } catch (error) {
       console.warn("Parley:", error);
-      root.querySelector(".composer")?.prepend(failure);
+      if (isWanted) {
+        root.querySelector(".composer")?.prepend(failure);
+      }
     }
     isLoading = false;
   };
+  const close = () => {
+    isWanted = false;
+    failure.remove();
+    history?.close();
+  };
   const element = createIconButton(words.history, HISTORY_ICON, () => {
+    failure.remove();
+    isWanted = true;
     if (history) {
       history.open();
     } else if (!isLoading) {
@@ -46,9 +58,9 @@ export function createHistoryButton(context: Omit<HistoryContext, "opener">): Hi
     update() {
       element.hidden = !(load && visitor.visitorToken);
       if (element.hidden) {
-        history?.close();
+        close();
       }
     },
-    close: () => history?.close(),
+    close,
   };
 }

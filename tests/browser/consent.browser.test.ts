@@ -76,6 +76,16 @@ describeInBrowser("consent", (fixture) => {
     expect((await stored()).sessions).toHaveLength(1);
   });
 
+  it("is announced if a reload sends the message again, and the focus stays on the page", async () => {
+    const { publicKey } = await addBot();
+    const widget = await fixture.visitAndOpen({ publicKey });
+    await ask(widget, "quick one");
+    await widget.page.reload();
+    await question(widget).waitFor();
+    await eventually(() => widget.status.innerText()).toBe("Your consent");
+    expect(await isQuestionFocused(widget)).not.toBe(true);
+  });
+
   it("a new conversation, a reload and another tab are not asked; a new version and a reset are", async () => {
     const { slug, publicKey } = await addBot();
     const widget = await fixture.visitAndOpen({ publicKey });

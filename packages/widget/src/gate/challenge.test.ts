@@ -60,6 +60,7 @@ let responses: (() => Response | Promise<Response>)[];
 let requests: { url: string; body: Record<string, string> }[];
 beforeEach(() => {
   requests = [];
+  box = { textContent: "" };
   vi.stubGlobal("navigator", { onLine: true });
   vi.stubGlobal("fetch", async (url: string, { body }: { body: string }) => {
     requests.push({ url, body: JSON.parse(body) as Record<string, string> });
@@ -68,6 +69,7 @@ beforeEach(() => {
 });
 
 const announce = vi.fn();
+let box: { textContent: string };
 const refusal = (challenge: Challenge) => new Failure("challenge_required", 0, "r", { challenge });
 const pass = async (challenge?: Challenge) =>
   passChallenge({
@@ -77,6 +79,7 @@ const pass = async (challenge?: Challenge) =>
     refusal: refusal(challenge ?? (await create())),
     session: "s-1",
     signal,
+    box,
     announce,
   });
 const accept = () => Response.json({ challenge_pass: "pass", expires_at: "", messages: 20 });
@@ -111,10 +114,11 @@ it("fails with the service's code, or with that of a lost connection", async () 
   await expect(pass()).rejects.toMatchObject({ code: "network" });
 });
 
-it("announces the check only if it takes longer than 2 s", async () => {
+it("shows and announces the check only if it takes longer than 2 s", async () => {
   responses = [accept];
   await pass();
   expect(announce).not.toHaveBeenCalled();
+  expect(box.textContent).toBe("");
   const challenge = await create();
   vi.useFakeTimers();
   const answered = Promise.withResolvers<Response>();
@@ -123,6 +127,7 @@ it("announces the check only if it takes longer than 2 s", async () => {
   await vi.waitFor(() => expect(responses).toHaveLength(0));
   vi.advanceTimersByTime(2_000);
   expect(announce).toHaveBeenCalledExactlyOnceWith("Checking");
+  expect(box.textContent).toBe("Checking");
   answered.resolve(accept());
   expect(await passing).toEqual({ challenge_pass: "pass" });
 });

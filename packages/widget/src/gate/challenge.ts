@@ -21,11 +21,12 @@ interface ChallengeRequest {
   readonly refusal: Failure;
   readonly session: string;
   readonly signal: AbortSignal;
+  readonly box: Pick<HTMLElement, "textContent">;
   announce(...lines: readonly string[]): void;
 }
 
-/** The check is announced to screen readers if it takes longer. */
-const ANNOUNCE_AFTER_MS = 2_000;
+/** The check is shown, and announced to screen readers, if it takes longer. */
+const SHOW_AFTER_MS = 2_000;
 /** The service refuses a solution with another challenge, for example because the device slept until the first one had expired. */
 const MAX_CHALLENGES = 3;
 /** A correct counter is far below it. */
@@ -37,8 +38,11 @@ const SLICE_MS = 8;
 
 /** Solves the challenge of a refused message, and returns the pass for it. */
 export async function passChallenge(request: ChallengeRequest): Promise<{ challenge_pass: string }> {
-  const { words, announce, signal } = request;
-  const timer = setTimeout(() => announce(words.checking), ANNOUNCE_AFTER_MS);
+  const { words, announce, signal, box } = request;
+  const timer = setTimeout(() => {
+    box.textContent = words.checking;
+    announce(words.checking);
+  }, SHOW_AFTER_MS);
   try {
     let { refusal } = request;
     for (let challenges = 1; ; challenges++) {

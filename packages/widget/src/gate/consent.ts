@@ -12,7 +12,7 @@ interface Consent {
 }
 
 /** Asks the visitor for a consent. Rejects with the code `stopped` if the visitor declines: the message stays, with a button to try again. */
-export function askConsent({ words, refusal, root, box, renderMarkdown }: GateRequest): Promise<GateFields> {
+export function askConsent({ words, refusal, root, box, announce, renderMarkdown }: GateRequest): Promise<GateFields> {
   const { version, text, link } = refusal.body.consent as Consent;
   // The text may be in another language than the panel.
   const content = createElement("div", { dir: "auto" });
@@ -50,9 +50,13 @@ export function askConsent({ words, refusal, root, box, renderMarkdown }: GateRe
       ),
     );
     box.append(group);
+    const shadow = root.getRootNode() as ShadowRoot;
     // If the visitor uses the page, the focus stays there.
-    if ((root.getRootNode() as ShadowRoot).activeElement) {
+    if (shadow.activeElement) {
       group.focus();
+    }
+    if (shadow.activeElement !== group) {
+      announce(words.consent);
     }
   });
 }

@@ -25,8 +25,11 @@ export interface LogActions {
   send(text: string): void;
   retry(entry: Entry): void;
   undo(): void;
-  /** Returns the code that complete replies need. Returns undefined while it is loading; `show` must be called when it has loaded. */
-  getTools(): Tools | undefined;
+  /**
+   * Returns the code that complete replies need. Returns undefined while it is loading; `show` must be called when it has loaded. `isIdle`: no reply
+   * is growing.
+   */
+  getTools(isIdle: boolean): Tools | undefined;
   readonly selectNotice: Notices["select"];
 }
 
@@ -130,7 +133,7 @@ export function createMessageLog(bot: BotConfig, words: Words, actions: LogActio
         return { entry, element: view.element, isActive };
       });
       if (shown.some(({ entry, isActive }) => entry.role === "assistant" && !isActive && !entry.failed)) {
-        actions.getTools()?.update(shown);
+        actions.getTools(!active)?.update(shown);
       }
       if (active && active.entry.id !== lastReplyId) {
         lastReplyId = active.entry.id;

@@ -4,14 +4,15 @@ import { post } from "./post.ts";
 
 /**
  * Returns a function that returns the code that complete replies need. Its first call loads the code, and then calls `show`; it returns undefined
- * until then. If loading fails, a later call tries again.
+ * until then. If loading fails, a later call with `isIdle` tries again. Without `isIdle`, each frame of a growing reply would try again.
  */
 export function createToolsLoader(
   context: ChunkContext,
   { store, show }: Pick<ToolsContext, "store" | "show">,
-): () => Tools | undefined {
+): (isIdle: boolean) => Tools | undefined {
   let tools: Tools | undefined;
   let isLoading = false;
+  let hasFailed = false;
   const start = async (load: NonNullable<typeof context.load>) => {
     try {
       // The build defines TOOLS: see globals.d.ts.
@@ -20,11 +21,12 @@ export function createToolsLoader(
       show();
     } catch (error) {
       console.warn("Parley:", error);
+      hasFailed = true;
     }
     isLoading = false;
   };
-  return () => {
-    if (context.load && !tools && !isLoading) {
+  return (isIdle) => {
+    if (context.load && !tools && !isLoading && (isIdle || !hasFailed)) {
       isLoading = true;
       void start(context.load);
     }

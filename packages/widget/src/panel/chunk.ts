@@ -1,5 +1,7 @@
+import { anySignal } from "../shared/any-signal.ts";
+import { rejectOnAbort } from "../shared/pause.ts";
 import type { renderMarkdown } from "../shared/render-markdown.ts";
-import type { PanelContext } from "../shared/types.ts";
+import type { HashedFile, PanelContext } from "../shared/types.ts";
 import { loadTexts, type Texts, type Words } from "./words.ts";
 
 /** What a chunk needs of the panel. A chunk is a file that the panel loads when it is first needed. */
@@ -13,6 +15,21 @@ export interface ChunkContext extends PanelContext {
   /** Moves the focus to the text field or, on a touch screen, to the panel. */
   focus(): void;
   readonly renderMarkdown: typeof renderMarkdown;
+}
+
+const LOAD_TIMEOUT_MS = 15_000;
+
+/**
+ * Loads a chunk. Rejects after 15 s, because a connection may hang, and when a signal is aborted. Resolves to undefined if the launcher is too old
+ * to load chunks.
+ */
+export async function loadChunk<Module>(
+  { load }: PanelContext,
+  file: HashedFile,
+  ...signals: readonly AbortSignal[]
+): Promise<Module> {
+  const aborted = rejectOnAbort(anySignal(...signals, AbortSignal.timeout(LOAD_TIMEOUT_MS)));
+  return (await Promise.race([load?.(file), aborted])) as Module;
 }
 
 /** Returns the panel's words and those of a chunk. The bot's own words are among the panel's and replace those of the chunk. */

@@ -1,7 +1,6 @@
 import type { Gate } from "../gate/main.ts";
 import { Failure } from "../shared/failure.ts";
-import { rejectOnAbort } from "../shared/pause.ts";
-import type { ChunkContext } from "./chunk.ts";
+import { type ChunkContext, loadChunk } from "./chunk.ts";
 
 /**
  * Returns `pass` of the chunk `gate`, which its first call loads. If loading fails, rejects with the refusal, and a later call tries again. Rejects
@@ -9,16 +8,14 @@ import type { ChunkContext } from "./chunk.ts";
  */
 export function createGateLoader(context: ChunkContext): Gate["pass"] {
   let gate: Gate | undefined;
-  const load = async () => {
-    // The build defines GATE: see globals.d.ts.
-    const chunk = (await context.load?.(GATE)) as typeof import("../gate/main.ts");
-    gate ??= chunk.createGate(context);
-    return gate;
-  };
   return async (refusal, session, signal) => {
     try {
-      const { pass } = gate ?? (await Promise.race([load(), rejectOnAbort(signal)]));
-      return await pass(refusal, session, signal);
+      if (!gate) {
+        // The build defines GATE: see globals.d.ts.
+        const chunk = await loadChunk<typeof import("../gate/main.ts")>(context, GATE, signal);
+        gate = chunk.createGate(context);
+      }
+      return await gate.pass(refusal, session, signal);
     } catch (error) {
       signal.throwIfAborted();
       // The chunk has its own copy of the class Failure.

@@ -1,6 +1,7 @@
 import type { HistoryContext } from "../history/context.ts";
 import type { History } from "../history/main.ts";
 import { createElement } from "../shared/dom.ts";
+import { loadChunk } from "./chunk.ts";
 import { createIconButton } from "./dialog.ts";
 
 const HISTORY_ICON = "M4 12a8 8 0 1 0 2.5-5.8L4 8.5M4 4v4.5h4.5M12 8v4l3 2";
@@ -26,7 +27,7 @@ export function createHistoryButton(context: Omit<HistoryContext, "opener">): Hi
     isLoading = true;
     try {
       // The build defines HISTORY: see globals.d.ts.
-      const chunk = (await load?.(HISTORY)) as typeof import("../history/main.ts");
+      const chunk = await loadChunk<typeof import("../history/main.ts")>(context, HISTORY);
       history = await chunk.mountHistory({ ...context, opener: element });
       if (isWanted) {
         history.open();

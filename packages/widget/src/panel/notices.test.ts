@@ -53,3 +53,14 @@ it("has a general notice if the chunk cannot be loaded, until the next failure l
   expect(await notices.load("busy")).toEqual({ text: "busy", canRetry: false });
   expect(show).toHaveBeenCalledTimes(2);
 });
+
+it("has the general notice if the chunk has not loaded after 15 s", async () => {
+  const timer = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(timer.signal);
+  const context = { load: () => new Promise(() => undefined), words: PANEL_ENGLISH };
+  const notices = createNotices(context as unknown as ChunkContext, () => undefined);
+  const loading = notices.load("busy");
+  timer.abort();
+  expect(await loading).toEqual(general);
+  expect(timeout).toHaveBeenCalledWith(15_000);
+});

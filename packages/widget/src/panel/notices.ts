@@ -1,5 +1,5 @@
 import type { Notice } from "../notices/main.ts";
-import type { ChunkContext } from "./chunk.ts";
+import { type ChunkContext, loadChunk } from "./chunk.ts";
 
 export interface Notices {
   /** Returns the notice of an error code or a state. Returns undefined while it is loading; `show` is called when it has loaded. */
@@ -21,7 +21,7 @@ export function createNotices(context: ChunkContext, show: () => void): Notices 
   const start = async () => {
     try {
       // The build defines NOTICES: see globals.d.ts.
-      const chunk = (await context.load?.(NOTICES)) as typeof import("../notices/main.ts");
+      const chunk = await loadChunk<typeof import("../notices/main.ts")>(context, NOTICES);
       selectLoaded = await chunk.mountNotices(context);
     } catch (error) {
       console.warn("Parley:", error);
@@ -30,7 +30,7 @@ export function createNotices(context: ChunkContext, show: () => void): Notices 
     }
     show();
   };
-  const loadChunk = () => {
+  const loadOnce = () => {
     loading ??= start();
     return loading;
   };
@@ -39,7 +39,7 @@ export function createNotices(context: ChunkContext, show: () => void): Notices 
       return { text: words[code as "network"], canRetry: true };
     }
     if (!selectLoaded && !hasFailed) {
-      void loadChunk();
+      void loadOnce();
     }
     return selectLoaded ? selectLoaded(code) : hasFailed ? general : undefined;
   };
@@ -47,7 +47,7 @@ export function createNotices(context: ChunkContext, show: () => void): Notices 
     select,
     async load(code) {
       if (!BUILT_IN.test(code)) {
-        await loadChunk();
+        await loadOnce();
       }
       return select(code) ?? general;
     },

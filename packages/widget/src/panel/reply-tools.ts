@@ -1,5 +1,5 @@
 import type { Tools, ToolsContext } from "../tools/main.ts";
-import type { ChunkContext } from "./chunk.ts";
+import { type ChunkContext, loadChunk } from "./chunk.ts";
 import { post } from "./post.ts";
 
 /**
@@ -13,10 +13,10 @@ export function createToolsLoader(
   let tools: Tools | undefined;
   let isLoading = false;
   let hasFailed = false;
-  const start = async (load: NonNullable<typeof context.load>) => {
+  const start = async () => {
     try {
       // The build defines TOOLS: see globals.d.ts.
-      const { mountTools } = (await load(TOOLS)) as typeof import("../tools/main.ts");
+      const { mountTools } = await loadChunk<typeof import("../tools/main.ts")>(context, TOOLS);
       tools = await mountTools({ ...context, store, show, post: (...request) => post(context, ...request) });
       show();
     } catch (error) {
@@ -28,7 +28,7 @@ export function createToolsLoader(
   return (isIdle) => {
     if (context.load && !tools && !isLoading && (isIdle || !hasFailed)) {
       isLoading = true;
-      void start(context.load);
+      void start();
     }
     return tools;
   };

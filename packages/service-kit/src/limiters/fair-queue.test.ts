@@ -54,3 +54,18 @@ test("the workspaces of a group together leave as many places free as they take"
   await Promise.all(jobs);
   expect(started).toHaveLength(9);
 });
+
+test("the end of a job that started before its workspace had a group does not free a place of the group", async () => {
+  const groups = new Map([["b", "group"]]);
+  const limiter = new FairQueue({ maxActive: 4, maxActivePerFreePlace: 1, groupOf: (id) => groups.get(id) });
+  const endUngrouped = await limiter.acquire("a", signal);
+  const endOther = await limiter.acquire("b", signal);
+  groups.set("a", "group");
+  const endGrouped = await limiter.acquire("a", signal);
+  endUngrouped();
+  // Two jobs of the group run, and two places are free.
+  expect(limiter.mayStart("b")).toBe(false);
+  endOther();
+  endGrouped();
+  expect(limiter.mayStart("b")).toBe(true);
+});

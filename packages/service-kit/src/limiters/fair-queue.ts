@@ -36,11 +36,9 @@ export class FairQueue {
   readonly #options: FairQueueOptions;
   readonly #maxActiveOfWorkspace: number;
   readonly #maxActivePerFreePlace: number;
-  readonly #waiting = new Map<string, Set<Waiter & { start: () => void }>>();
+  readonly #waiting = new Map<string, Set<Waiter & { start: (group: string | undefined) => void }>>();
   readonly #activeByWorkspace = new Map<string, number>();
   readonly #activeByGroup = new Map<string, number>();
-  /** The groups of the workspaces with active jobs. */
-  readonly #groups = new Map<string, string>();
   #maxActive: number;
   #active = 0;
   /** For each workspace, the value of #starts when its last job started. */
@@ -81,13 +79,14 @@ export class FairQueue {
    */
   async acquire(workspaceId: string, signal: AbortSignal | undefined, size = 0): Promise<() => void> {
     signal?.throwIfAborted();
-    if (this.mayStart(workspaceId)) this.#countStart(workspaceId);
-    else await this.#wait(workspaceId, signal, size);
+    const group = this.mayStart(workspaceId)
+      ? this.#countStart(workspaceId)
+      : await this.#wait(workspaceId, signal, size);
     let isFreed = false;
     const free = () => {
       if (isFreed) return;
       isFreed = true;
-      this.#countEnd(workspaceId);
+      this.#countEnd(workspaceId, group);
     };
     if (!signal?.aborted) return free;
     free();
@@ -108,40 +107,32 @@ export class FairQueue {
     const free = this.#maxActive - this.#active;
     const limit = Math.min(this.#maxActiveOfWorkspace, this.#maxActivePerFreePlace * free);
     if (free <= 0 || this.activeOf(workspaceId) >= limit) return false;
-    const group = this.#groupOf(workspaceId);
+    const group = this.#options.groupOf?.(workspaceId);
     return group === undefined || (this.#activeByGroup.get(group) ?? 0) < this.#maxActivePerFreePlace * free;
-  }
-
-  /** A workspace keeps its group while it has active jobs. */
-  #groupOf(workspaceId: string): string | undefined {
-    return this.#groups.get(workspaceId) ?? this.#options.groupOf?.(workspaceId);
   }
 
   #delayMs(workspaceId: string): number {
     return this.#options.delayMs?.(workspaceId) ?? 0;
   }
 
-  #countStart(workspaceId: string): void {
+  /** Returns the job's group, for #countEnd: the workspace's group may change while the job runs. */
+  #countStart(workspaceId: string): string | undefined {
     this.#active++;
-    const group = this.#groupOf(workspaceId);
-    if (group !== undefined) {
-      this.#groups.set(workspaceId, group);
-      addTo(this.#activeByGroup, group, 1);
-    }
+    const group = this.#options.groupOf?.(workspaceId);
+    if (group !== undefined) addTo(this.#activeByGroup, group, 1);
     addTo(this.#activeByWorkspace, workspaceId, 1);
     this.#lastStarts.set(workspaceId, ++this.#starts);
+    return group;
   }
 
-  #countEnd(workspaceId: string): void {
+  #countEnd(workspaceId: string, group: string | undefined): void {
     this.#active--;
     addTo(this.#activeByWorkspace, workspaceId, -1);
-    const group = this.#groups.get(workspaceId);
     if (group !== undefined) addTo(this.#activeByGroup, group, -1);
-    if (this.activeOf(workspaceId) === 0) this.#groups.delete(workspaceId);
     this.#startWaiting();
   }
 
-  #wait(workspaceId: string, signal: AbortSignal | undefined, size: number): Promise<void> {
+  #wait(workspaceId: string, signal: AbortSignal | undefined, size: number): Promise<string | undefined> {
     const { maxWaitMs, createTimeoutError, onWaiting } = this.#options;
     const waiters = this.#waiting.get(workspaceId) ?? new Set();
     this.#waiting.set(workspaceId, waiters);
@@ -155,7 +146,8 @@ export class FairQueue {
         settle();
       };
       const refuse = (error: unknown) => leave(() => reject(error));
-      const waiter = { size, sinceMs: performance.now(), start: () => leave(resolve), refuse };
+      const start = (group: string | undefined) => leave(() => resolve(group));
+      const waiter = { size, sinceMs: performance.now(), start, refuse };
       const onAbort = () => refuse(signal?.reason);
       const timer =
         maxWaitMs === undefined ? undefined : setTimeout(() => refuse(createTimeoutError?.(workspaceId)), maxWaitMs);
@@ -172,8 +164,7 @@ export class FairQueue {
     clearTimeout(this.#timer);
     for (let next = this.#findNext(); next !== undefined; next = this.#findNext()) {
       const [oldest] = this.#waiting.get(next) ?? [];
-      this.#countStart(next);
-      oldest?.start();
+      oldest?.start(this.#countStart(next));
     }
   }
 

@@ -1,14 +1,17 @@
 import { readFile } from "node:fs/promises";
 import {
   freePort,
+  nodeFlags,
   queryRows,
   type ShardRouter,
   type ShardRouterOptions,
+  startProcess,
   startShardRouter,
   startTestPostgres,
   type TestPostgres,
 } from "@parley/test-support";
 import { runCliInProcess } from "../system/cli.ts";
+import { root } from "../system/processes.ts";
 
 export const SHARDS = 4;
 const PASSWORD = "password-of-the-shards";
@@ -73,6 +76,21 @@ export async function runShards(env: Record<string, string>, ...args: string[]):
   const { code, stdout, stderr } = await runCliInProcess(args, env);
   if (code !== 0) throw new Error(`parley ${args.join(" ")} exited ${code}: ${stdout}${stderr}`);
   return stdout;
+}
+
+/** Starts a move, and kills its process when it reports a step. */
+export async function moveUntil(step: string, args: readonly string[], env: Record<string, string>): Promise<void> {
+  const parley = await startProcess({
+    name: "parley shards move",
+    command: process.execPath,
+    args: [...nodeFlags, `${root}packages/cli/src/main.ts`, ...args],
+    cwd: root,
+    env,
+    ready: new RegExp(`^parley_\\d+: ${step}$`, "m"),
+    readyTimeoutMs: 300_000,
+  });
+  await parley.waitReady();
+  await parley.kill9();
 }
 
 /** Reads the shards' databases from a pgdog.toml, in the order of the shards. */

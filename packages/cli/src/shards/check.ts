@@ -6,7 +6,7 @@ import { type Client, connect, messageOf, queryOnce, withClient } from "./connec
 import { firstIdOf } from "./plan.ts";
 import { databaseOf, SCHEMAS, type Settings, urlOn } from "./settings.ts";
 import { readMigrations } from "./status.ts";
-import { locateShards, requireAllServers, surveyServers } from "./survey.ts";
+import { describeMissing, locateShards, requireAllServers, surveyServers } from "./survey.ts";
 import { readUsage } from "./usage.ts";
 
 type Finding = { check: string; shard: number | null; problem: string | null };
@@ -32,9 +32,7 @@ export async function checkShards(settings: Settings, quotaPassword: string | un
       findings.push(finding("alias", shard, await findWrongAlias(settings, shard)));
       const found = located.get(shard);
       if (found === undefined) {
-        findings.push(
-          finding("database", shard, `no server has ${databaseOf(settings, shard)}: run parley shards init`),
-        );
+        findings.push(finding("database", shard, describeMissing(databaseOf(settings, shard), survey)));
         continue;
       }
       findings.push(...(await checkDatabase(urlOn(found.server, found.name), { shard, router, versions })));

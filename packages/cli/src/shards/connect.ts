@@ -3,6 +3,9 @@ import pg from "pg";
 /** Long enough for a slow network, and short enough that one dead server does not delay a report much. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
+/** The connection that holds a move's lock is idle for hours. Without keepalives, a firewall or load balancer could drop it. */
+const KEEPALIVE_DELAY_MS = 10_000;
+
 /** The name in pg_stat_activity. The fence of a move spares it. */
 export const APPLICATION_NAME = "parley-shards";
 
@@ -15,6 +18,7 @@ export async function connect(url: string): Promise<Client> {
     application_name: APPLICATION_NAME,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEPALIVE_DELAY_MS,
   });
   // Without this listener, a lost connection would end the process.
   client.on("error", () => undefined);

@@ -5,7 +5,14 @@ import type { Result } from "../output/result.ts";
 import { type Client, withClient } from "./connect.ts";
 import { type PlannedShard, placeShards } from "./plan.ts";
 import { databaseOf, type Server, type Settings, urlOn } from "./settings.ts";
-import { locateShards, MAINTENANCE_DATABASE, requireAllServers, surveyServers } from "./survey.ts";
+import {
+  describeMissing,
+  findSwitching,
+  locateShards,
+  MAINTENANCE_DATABASE,
+  requireAllServers,
+  surveyServers,
+} from "./survey.ts";
 
 const OLDEST_POSTGRES = 150_000;
 
@@ -13,7 +20,14 @@ const OLDEST_POSTGRES = 150_000;
 export async function planShards(settings: Settings): Promise<PlannedShard[]> {
   const survey = await surveyServers(settings);
   requireAllServers(survey);
-  const existing = new Map([...locateShards(settings, survey)].map(([shard, { server }]) => [shard, server.name]));
+  const located = locateShards(settings, survey);
+  for (let shard = 0; shard < settings.shardCount; shard++) {
+    const name = databaseOf(settings, shard);
+    // An empty database would take the name that the copy of a move gets.
+    if (!located.has(shard) && findSwitching(name, survey) !== undefined)
+      throw new CliError(describeMissing(name, survey));
+  }
+  const existing = new Map([...located].map(([shard, { server }]) => [shard, server.name]));
   return placeShards({ ...settings, servers: settings.servers.map(({ name }) => name) }, existing);
 }
 

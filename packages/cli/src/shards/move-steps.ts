@@ -17,8 +17,6 @@ const PROGRESS_MS = 2_000;
 const MAX_LAG_BYTES = 1024 * 1024;
 /** How long a stopped process of PostgreSQL may need to release what it holds. */
 const RELEASE_TIMEOUT_MS = 10_000;
-/** Sessions that began to connect before the fence may appear this much later. */
-const FENCE_SETTLE_MS = 200;
 
 const id = pg.escapeIdentifier;
 
@@ -78,7 +76,7 @@ async function readDatabase(client: Client): Promise<{ options: string; extensio
   return { options: given.join(" "), extensions };
 }
 
-/** Creates the roles and the schemas in the copy, with this version's migrations. Throws unless the source has the same. */
+/** Creates the roles and the schemas in the copy, with this version's migrations. Throws if the source has others. */
 export async function migrateCopy(
   move: Move,
   {
@@ -97,6 +95,29 @@ export async function migrateCopy(
     });
   }
   await assertSchemasAreEqual(move);
+  await assertRolesKeepAccess(move);
+}
+
+/** The migrations give access to one role of each service, not to a second one, nor to a role for reports. */
+async function assertRolesKeepAccess(move: Move): Promise<void> {
+  const roles = await onSource(move, listRoles);
+  const copied = await onTarget(move, "incoming", listRoles);
+  const missing = roles.filter((role) => !copied.includes(role));
+  if (missing.length > 0)
+    throw new CliError(
+      `${missing.join(", ")} may use schemas of ${move.live}, and not of the copy: give the same privileges in ${move.incoming} on ${move.target.name}, and run this command again`,
+    );
+}
+
+/** Lists the roles that may use the schemas, without the schemas' owners. */
+async function listRoles(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ role: string }>(
+    `SELECT DISTINCT rolname::text AS role
+     FROM pg_namespace CROSS JOIN aclexplode(nspacl) AS privilege JOIN pg_roles AS r ON r.oid = privilege.grantee
+     WHERE nspname = ANY ($1) AND r.oid <> nspowner ORDER BY role`,
+    [SCHEMAS],
+  );
+  return rows.map(({ role }) => role);
 }
 
 async function assertSchemasAreEqual(move: Move): Promise<void> {
@@ -137,9 +158,11 @@ export async function subscribe(move: Move): Promise<void> {
     await dropSlots(move);
     // The migrations have inserted rows that the source has too.
     await client.query(`TRUNCATE ${tables}`);
-    // The statement contains the source's password.
+    // The statement contains the source's password. The last two parameters belong to extensions that record statements.
     await client.query(
-      "SET log_statement = 'none'; SET log_min_error_statement = 'panic'; SET log_min_duration_statement = -1",
+      `SET log_statement = 'none'; SET log_min_error_statement = 'panic'; SET log_min_duration_statement = -1;
+       SET log_min_duration_sample = -1; SET log_transaction_sample_rate = 0;
+       SET pg_stat_statements.track_utility = off; SET pgaudit.log = 'none'`,
     );
     await client.query(
       `CREATE SUBSCRIPTION ${id(replication)} CONNECTION ${pg.escapeLiteral(sourceConninfo(move))} PUBLICATION ${id(replication)}
@@ -194,14 +217,19 @@ async function dropSlots({ source, live, replication }: Move): Promise<void> {
   });
 }
 
-/** Waits until all tables are copied and the copy is nearly up to date. */
-export async function waitForCopy(move: Move, progress: (line: string) => void): Promise<void> {
+/** Returns a function that reports a line of progress at most every PROGRESS_MS. */
+function createReporter(progress: (line: string) => void): (line: string) => void {
   let reportedAtMs = performance.now();
-  const report = (line: string) => {
+  return (line) => {
     if (performance.now() - reportedAtMs < PROGRESS_MS) return;
     reportedAtMs = performance.now();
     progress(line);
   };
+}
+
+/** Waits until all tables are copied. */
+export async function waitForCopy(move: Move, progress: (line: string) => void): Promise<void> {
+  const report = createReporter(progress);
   await onTarget(move, "incoming", async (target) => {
     await waitUntil(async () => {
       const { ready, tables } = await readCopyProgress(target, move.replication);
@@ -210,15 +238,22 @@ export async function waitForCopy(move: Move, progress: (line: string) => void):
     });
     // The planner would not know the copied rows otherwise.
     await target.query("ANALYZE");
-    await onServer(move.source, (source) =>
+  });
+}
+
+/** Waits until the copy is nearly up to date. */
+export async function waitForLag(move: Move, progress: (line: string) => void): Promise<void> {
+  const report = createReporter(progress);
+  await onTarget(move, "incoming", (target) =>
+    onServer(move.source, (source) =>
       waitUntil(async () => {
         await readCopyProgress(target, move.replication);
         const lag = await readLag(source, move.replication);
         report(`the copy is ${formatBytes(lag)} behind`);
         return lag <= MAX_LAG_BYTES;
       }),
-    );
-  });
+    ),
+  );
 }
 
 async function readCopyProgress(client: Client, name: string): Promise<{ ready: number; tables: number }> {
@@ -248,12 +283,26 @@ async function readLag(source: Client, slot: string): Promise<number> {
   return Number(rows[0].lag ?? Number.POSITIVE_INFINITY);
 }
 
+/** The sessions that begin to connect to the database $1. Each has this lock until it is in pg_stat_activity. */
+const LIST_CONNECTING = `
+  SELECT virtualtransaction AS id FROM pg_locks
+  WHERE locktype = 'object' AND classid = 'pg_database'::regclass AND objid = (SELECT oid FROM pg_database WHERE datname = $1)`;
+
 /** Refuses new connections to the source's database, and ends those that exist. Superusers can still connect. */
 export async function fence(move: Move): Promise<void> {
   await assertSchemasAreEqual(move);
   await saveFence(move, true);
   await onServer(move.source, async (client) => {
     await client.query(`ALTER DATABASE ${id(move.live)} CONNECTION LIMIT 0`);
+    // These may have read the former limit.
+    const { rows: connecting } = await client.query<{ id: string }>(LIST_CONNECTING, [move.live]);
+    const areConnected = async () => {
+      const { rowCount } = await client.query(`${LIST_CONNECTING} AND virtualtransaction = ANY ($2)`, [
+        move.live,
+        connecting.map((each) => each.id),
+      ]);
+      return rowCount === 0;
+    };
     const endSessions = async () => {
       const { rowCount } = await client.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -262,8 +311,8 @@ export async function fence(move: Move): Promise<void> {
       );
       return rowCount === 0;
     };
-    const areGone = () => waitUntil(endSessions, RELEASE_TIMEOUT_MS);
-    const isEmpty = (await areGone()) && (await sleep(FENCE_SETTLE_MS, true)) && (await areGone());
+    const isEmpty =
+      (await waitUntil(areConnected, RELEASE_TIMEOUT_MS)) && (await waitUntil(endSessions, RELEASE_TIMEOUT_MS));
     if (!isEmpty) throw new CliError(`sessions of ${move.live} do not end, or a superuser connects again and again`);
   });
 }
@@ -345,7 +394,11 @@ export async function switchNames({ source, target, live, incoming, retired }: M
 async function rename(client: Client, from: string, to: string): Promise<void> {
   const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = $1", [from]);
   if (rowCount === 0) return;
-  // PostgreSQL waits for 5 s until the last sessions of the database have ended.
+  // Superusers' sessions, such as those of monitoring. PostgreSQL then waits for 5 s until the last ones have ended.
+  await client.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND backend_type = 'client backend'",
+    [from],
+  );
   await client.query(`ALTER DATABASE ${id(from)} RENAME TO ${id(to)}`);
 }
 

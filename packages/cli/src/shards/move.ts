@@ -27,11 +27,12 @@ import {
   switchNames,
   undo,
   waitForCopy,
+  waitForLag,
 } from "./move-steps.ts";
 import { type RouterSwitch, switchRouters } from "./routers.ts";
 import { databaseOf, SCHEMAS, type Server, type Settings, urlOn } from "./settings.ts";
 import { formatBytes } from "./status.ts";
-import { requireAllServers, type Survey, surveyServers } from "./survey.ts";
+import { describeMissing, requireAllServers, type Survey, surveyServers } from "./survey.ts";
 import { readUsage, type Usage } from "./usage.ts";
 
 export type MoveDeps = {
@@ -70,7 +71,7 @@ export async function moveShard(settings: Settings, shard: number, to: string, d
     );
   return withLockedMove(settings, shard, to, async (move, state) => {
     if (state === undefined) await assertCanMove(move);
-    await runSteps(move, state?.step ?? null, deps);
+    await runSteps(move, state, deps);
     return onTarget(move, "live", async (client) => {
       const fencedSeconds = (await readState(client))?.fencedSeconds ?? 0;
       const usage = await readUsage(client);
@@ -127,7 +128,7 @@ async function findMove(settings: Settings, shard: number, to: string): Promise<
     };
   }
   const source = findServer(survey, live, () => true);
-  if (source === undefined) throw new CliError(`no server has ${live}: run parley shards init`);
+  if (source === undefined) throw new CliError(describeMissing(live, survey));
   return { move: createMove(settings, shard, source, target), state: undefined };
 }
 
@@ -135,7 +136,7 @@ function findServer({ databases }: Survey, database: string, isMeant: (server: S
   return databases.find(({ name, server }) => name === database && isMeant(server))?.server;
 }
 
-/** Runs `work` while no other process moves this shard to this server. */
+/** Runs `work` while no other process moves this shard. */
 async function withLockedMove(
   settings: Settings,
   shard: number,
@@ -144,16 +145,24 @@ async function withLockedMove(
 ): Promise<Result> {
   const { move } = await findMove(settings, shard, to);
   if (move === undefined) return describeNothing(databaseOf(settings, shard), to);
-  return onServer(move.target, async (client) => {
-    const { rows } = await client.query<{ isLocked: boolean }>(
-      `SELECT pg_try_advisory_lock(hashtext($1)) AS "isLocked"`,
-      [`parley.move ${move.live}`],
-    );
-    if (!rows[0]?.isLocked) throw new CliError(`another process is moving ${move.live} to ${to}`);
+  const run = async () => {
     await endFormerSessions(move);
     // Another process may have continued the move before the lock was free.
     const { move: current, state } = await findMove(settings, shard, to);
     return current === undefined ? describeNothing(move.live, to) : work(current, state);
+  };
+  // A move to a third server has the same source, and a move onwards has this target as its source.
+  return withLock(move.source, move.live, () => withLock(move.target, move.live, run));
+}
+
+function withLock<T>(server: Server, database: string, work: () => Promise<T>): Promise<T> {
+  return onServer(server, async (client) => {
+    const { rows } = await client.query<{ isLocked: boolean }>(
+      `SELECT pg_try_advisory_lock(hashtext($1)) AS "isLocked"`,
+      [`parley.move ${database}`],
+    );
+    if (!rows[0]?.isLocked) throw new CliError(`another process is moving ${database}`);
+    return work();
   });
 }
 
@@ -161,13 +170,19 @@ function describeNothing(name: string, to: string): Result {
   return { json: { database: name, to, moved: false }, text: `${name} is on ${to} already.\n` };
 }
 
-async function runSteps(move: Move, done: Step | null, deps: MoveDeps): Promise<void> {
+async function runSteps(move: Move, state: State | undefined, deps: MoveDeps): Promise<void> {
+  const done = state?.step ?? null;
+  const isOpen = (state?.fencedSeconds ?? null) === null;
   const run: Record<Step, () => Promise<void>> = {
     created: () => createCopy(move),
     migrated: () => migrateCopy(move, deps.config),
     subscribed: () => subscribe(move),
     copied: () => waitForCopy(move, deps.progress),
-    fenced: () => fence(move),
+    fenced: async () => {
+      // Visitors wait during the fence. If it has begun, waiting would only make it longer.
+      if (isOpen) await waitForLag(move, deps.progress);
+      await fence(move);
+    },
     "caught up": () => catchUp(move, deps.fenceTimeoutMs),
     detached: () => detach(move),
     switched: () => switchNames(move),

@@ -2,7 +2,7 @@ import type { Result } from "../output/result.ts";
 import { formatTable } from "../output/table.ts";
 import { type Client, messageOf, withClient } from "./connect.ts";
 import { databaseOf, SCHEMAS, type Settings, urlOn } from "./settings.ts";
-import { type FoundDatabase, locateShards, type Survey, surveyServers } from "./survey.ts";
+import { describeMissing, type FoundDatabase, locateShards, type Survey, surveyServers } from "./survey.ts";
 
 type ShardStatus = {
   size_bytes: number;
@@ -55,11 +55,6 @@ async function describeShard(
   } catch (error) {
     return { ...place, error: messageOf(error) };
   }
-}
-
-function describeMissing(name: string, { failures }: Survey): string {
-  const [failure] = [...failures].map(([server, reason]) => `server ${server}: ${reason}`);
-  return failure === undefined ? `no server has ${name}: run parley shards init` : `${name} not found; ${failure}`;
 }
 
 async function readStatus(client: Client): Promise<ShardStatus> {

@@ -4,7 +4,7 @@ import type { Placement } from "./pgdog-config.ts";
 import { databaseOf, type Server, type Settings, urlOn } from "./settings.ts";
 
 /** A database on a server whose name is the one of a shard, or of a shard that moves there (`parley_3_incoming`) or has left (`parley_3_moved`). */
-export type FoundDatabase = { server: Server; name: string; shardSetting: string | null };
+export type FoundDatabase = { server: Server; name: string };
 
 export type Survey = {
   databases: readonly FoundDatabase[];
@@ -15,12 +15,7 @@ export type Survey = {
 /** The maintenance database, which every server has. */
 export const MAINTENANCE_DATABASE = "postgres";
 
-const LIST_DATABASES = `
-  SELECT datname::text AS name,
-         (SELECT split_part(setting, '=', 2) FROM pg_db_role_setting, unnest(setconfig) AS setting
-          WHERE setdatabase = d.oid AND setrole = 0 AND starts_with(setting, 'parley.shard=')) AS "shardSetting"
-  FROM pg_database AS d
-  WHERE starts_with(datname, $1)`;
+const LIST_DATABASES = "SELECT datname::text AS name FROM pg_database WHERE starts_with(datname, $1)";
 
 /** Lists the shards' databases on all servers. The databases themselves record where each shard is; no file does. */
 export async function surveyServers({ database, servers }: Settings): Promise<Survey> {
@@ -63,6 +58,20 @@ export function locateShards(settings: Settings, { databases }: Survey): Map<num
   return located;
 }
 
+/** Returns the database that a shard has while a move switches it: the copy, or the source's database under its new name. */
+export function findSwitching(name: string, { databases }: Survey): FoundDatabase | undefined {
+  return databases.find((each) => each.name === `${name}_incoming` || each.name === `${name}_moved`);
+}
+
+/** Describes why no server has a shard's database. */
+export function describeMissing(name: string, survey: Survey): string {
+  const [failure] = [...survey.failures].map(([server, reason]) => `server ${server}: ${reason}`);
+  if (failure !== undefined) return `${name} not found; ${failure}`;
+  const switching = findSwitching(name, survey);
+  if (switching === undefined) return `no server has ${name}: run parley shards init`;
+  return `no server has ${name}, but ${switching.server.name} has ${switching.name}: complete the move`;
+}
+
 /** Returns the server of every shard. Throws if a server does not respond or a shard is missing. */
 export async function requirePlacements(settings: Settings): Promise<Placement[]> {
   const survey = await surveyServers(settings);
@@ -70,7 +79,7 @@ export async function requirePlacements(settings: Settings): Promise<Placement[]
   const located = locateShards(settings, survey);
   return Array.from({ length: settings.shardCount }, (_, shard) => {
     const found = located.get(shard);
-    if (found === undefined) throw new CliError(`no server has ${databaseOf(settings, shard)}: run parley shards init`);
+    if (found === undefined) throw new CliError(describeMissing(databaseOf(settings, shard), survey));
     return { shard, server: found.server };
   });
 }

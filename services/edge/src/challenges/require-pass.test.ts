@@ -118,6 +118,25 @@ test.each([
   expect(await send({ setting, address: newAddress() })).toBeUndefined();
 });
 
+test("with `suspicious`, a message that is refused for the pace of its workspace does not count for its address", async () => {
+  const { clock, send } = createGate();
+  const setting = "suspicious";
+  for (let i = 0; i < 20; i++) expect(await send({ setting, address: `10.0.0.${i}` })).toBeUndefined();
+  for (let i = 0; i < 25; i++) expect(await send({ setting })).toBe("missing");
+  clock.now = 10 * MINUTE_MS;
+  for (let i = 0; i < 20; i++) expect(await send({ setting })).toBeUndefined();
+  expect(await send({ setting })).toBe("missing");
+});
+
+test("with `suspicious`, a message that is refused for the pace of its address does not count for its workspace", async () => {
+  const { send } = createGate({ cap: 1_500 });
+  const setting = "suspicious";
+  for (let i = 0; i < 20; i++) expect(await send({ setting })).toBeUndefined();
+  for (let i = 0; i < 25; i++) expect(await send({ setting })).toBe("missing");
+  for (let i = 0; i < 10; i++) expect(await send({ setting, address: `10.0.0.${i}` })).toBeUndefined();
+  expect(await send({ setting, address: "10.0.0.10" })).toBe("missing");
+});
+
 test("with `suspicious`, a message that needs no pass does not use the one that it has", async () => {
   const { send, buyPass, read } = createGate({ cap: 100_000 });
   const pass = await buyPass();

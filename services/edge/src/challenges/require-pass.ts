@@ -33,9 +33,10 @@ const PASS_USES: Policy = { name: "challenge-pass", limit: MESSAGES_OF_PASS, win
 /** Twice the lifetime of a challenge, because the clocks of the replicas may differ. */
 const SOLUTION_USES: Policy = { name: "challenge-solution", limit: 1, windowMs: 2 * CHALLENGE_TTL_MS };
 
-/** With `suspicious`, the messages of an address, and of a workspace, that need no pass. */
-const ADDRESS_PACE: Policy = { name: "challenge-address", limit: 20, windowMs: 60 * MINUTE_MS };
-const WORKSPACE_PACE = { name: "challenge-workspace", windowMs: 10 * MINUTE_MS };
+/** With `suspicious`, the messages of an address, and of a workspace, that need no pass. Each bucket has its limit as its factor. */
+const PACE: Policy = { name: "challenge-pace", limit: 1, windowMs: 60 * MINUTE_MS };
+const ADDRESS_MESSAGES = 20;
+const WORKSPACE_WINDOW_MS = 10 * MINUTE_MS;
 const WORKSPACE_SHARE = 0.02;
 const MIN_WORKSPACE_MESSAGES = 20;
 
@@ -74,7 +75,7 @@ export async function requirePass(deps: ChallengeDeps, message: ChallengedMessag
   deps.challengeMetrics.passes.inc({ result });
   if (result !== "accepted") throw await askForSolution(deps, message.challenged, result);
   // So that the address or the workspace stays suspicious while its messages have passes.
-  if (isSuspicious) await countPace(deps, message, Number.MAX_SAFE_INTEGER);
+  if (isSuspicious) await countPace(deps, message, NO_PACE_LIMITS);
 }
 
 /** Returns the 403 with a new challenge. */
@@ -129,39 +130,30 @@ async function usePass(
 /** Counts the message if it keeps the pace of its address and its workspace. Otherwise returns false. */
 async function keepsPace(deps: ChallengeDeps, message: ChallengedMessage): Promise<boolean> {
   const cap = await deps.readMonthlyCap(message.workspaceId);
-  return countPace(
-    deps,
-    message,
-    Math.max(MIN_WORKSPACE_MESSAGES, Math.floor(WORKSPACE_SHARE * cap)),
-    ADDRESS_PACE.limit,
-  );
+  const workspaceMessages = Math.max(MIN_WORKSPACE_MESSAGES, Math.floor(WORKSPACE_SHARE * cap));
+  return countPace(deps, message, { addressMessages: ADDRESS_MESSAGES, workspaceMessages });
 }
 
+const NO_PACE_LIMITS = { addressMessages: Number.MAX_SAFE_INTEGER, workspaceMessages: Number.MAX_SAFE_INTEGER };
+
 /**
- * Counts the address first: one address above its limit must not make the whole workspace suspicious. The counts of addresses have hashes of them,
- * because they stay for an hour.
+ * Counts the message if neither its address nor its workspace has reached its limit. Otherwise it counts in none of them: one address above its limit
+ * must not make the whole workspace suspicious, nor the workspace an address. The counts of addresses have hashes of them, because they stay for an
+ * hour.
  */
 async function countPace(
   { limiter, hashClient }: ChallengeDeps,
   { challenged, workspaceId, messageId }: ChallengedMessage,
-  workspaceLimit: number,
-  addressLimit = workspaceLimit,
+  { addressMessages, workspaceMessages }: typeof NO_PACE_LIMITS,
 ): Promise<boolean> {
-  const id = hash(hashClient, workspaceId, `message ${messageId}`);
   const addresses = countedBuckets(challenged.clientBucket).map(({ bucket, factor }) => ({
     bucket: hash(hashClient, workspaceId, `address ${bucket}`),
-    factor,
+    factor: addressMessages * factor,
   }));
-  const ofAddress = await limiter.take(
-    { ...ADDRESS_PACE, limit: addressLimit },
-    { scope: workspaceId, buckets: addresses, id },
-  );
-  if (ofAddress.refusedBucket !== undefined) return false;
-  const ofWorkspace = await limiter.take(
-    { ...WORKSPACE_PACE, limit: workspaceLimit },
-    { buckets: [{ bucket: workspaceId, factor: 1 }], id },
-  );
-  return ofWorkspace.refusedBucket === undefined;
+  const workspace = { bucket: "workspace", factor: workspaceMessages, windowMs: WORKSPACE_WINDOW_MS };
+  const id = hash(hashClient, workspaceId, `message ${messageId}`);
+  const { refusedBucket } = await limiter.take(PACE, { scope: workspaceId, buckets: [...addresses, workspace], id });
+  return refusedBucket === undefined;
 }
 
 function hash(hashClient: HashClient, workspaceId: string, text: string): string {

@@ -32,16 +32,16 @@ export function createLocalLimiter(now: () => number, caps = CAPS): RateLimiter 
 
   function take(policy: Policy, subject: string | CountedRequest): Decision {
     const nowMs = now();
-    const windowStartMs = nowMs - policy.windowMs;
     const { scope = "", buckets } = toCountedRequest(subject);
-    const windows = buckets.map(({ bucket, factor }) => {
+    const windows = buckets.map(({ bucket, factor, windowMs = policy.windowMs }) => {
+      const windowStartMs = nowMs - windowMs;
       const timestamps = readWindow(`${policy.name} ${scope} ${bucket}`, windowStartMs);
-      return { bucket, timestamps, remaining: policy.limit * factor - timestamps.length };
+      return { bucket, windowMs, windowStartMs, timestamps, remaining: policy.limit * factor - timestamps.length };
     });
     // A refused request waits until each full bucket has room. If the limit was lowered, more than the oldest request must leave the window.
     const full = windows
       .filter(({ remaining }) => remaining <= 0)
-      .map(({ bucket, timestamps, remaining }) => ({
+      .map(({ bucket, windowStartMs, timestamps, remaining }) => ({
         bucket,
         resetMs: (timestamps[-remaining] ?? nowMs) - windowStartMs,
       }))
@@ -53,7 +53,7 @@ export function createLocalLimiter(now: () => number, caps = CAPS): RateLimiter 
     evict();
     if (full !== undefined) return { refusedBucket: full.bucket, remaining: 0, resetMs: full.resetMs };
     const remaining = Math.min(...windows.map((each) => each.remaining)) - 1;
-    return { refusedBucket: undefined, remaining, resetMs: policy.windowMs };
+    return { refusedBucket: undefined, remaining, resetMs: Math.max(...windows.map(({ windowMs }) => windowMs)) };
   }
 
   return { take: async (policy, subject) => take(policy, subject) };

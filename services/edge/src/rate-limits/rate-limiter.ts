@@ -15,11 +15,14 @@ export type Decision = {
   resetMs: number;
 };
 
+/** A bucket, with its window if that is not the policy's. */
+export type LimitedBucket = CountedBucket & { windowMs?: number };
+
 /** The buckets in which a request counts. */
 export type CountedRequest = {
   /** What the buckets belong to. In a Redis Cluster, the buckets of one scope are on one server. */
   scope?: string | undefined;
-  buckets: readonly CountedBucket[];
+  buckets: readonly LimitedBucket[];
   /** With Redis, requests with the same id count once in a bucket. Without an id, each request counts. */
   id?: string;
 };

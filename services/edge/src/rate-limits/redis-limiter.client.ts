@@ -115,8 +115,8 @@ function openConnection(settings: RedisSettings): Connection {
     const request = toCountedRequest(subject);
     const { buckets, id = randomUUID() } = request;
     const keys = redisKeys(policy, request);
-    const limits = buckets.map(({ factor }) => policy.limit * factor);
-    const reply = redis.slidingWindow(keys.length, ...keys, policy.windowMs, id, ...limits);
+    const limits = buckets.flatMap(({ factor, windowMs = policy.windowMs }) => [policy.limit * factor, windowMs]);
+    const reply = redis.slidingWindow(keys.length, ...keys, id, ...limits);
     const [refusing, remaining, resetMs] = await withTimeout(reply, REPLY_TIMEOUT_MS, () => watchLateReply(reply));
     return { refusedBucket: buckets[refusing - 1]?.bucket, remaining, resetMs };
   }

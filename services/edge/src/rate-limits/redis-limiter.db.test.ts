@@ -125,6 +125,19 @@ describeWith("redis", "the limiter on Redis", () => {
     redis.disconnect();
   });
 
+  test("a request counts in none of its buckets if one refuses it, and each bucket has its own window", async () => {
+    const long = { bucket: "long", factor: 2 };
+    const short = { bucket: "short", factor: 1, windowMs: 300 };
+    const take = () =>
+      replicas[0]?.take({ name: "windows", limit: 1, windowMs: 60_000 }, { scope: "s", buckets: [long, short] });
+    expect(await take()).toEqual({ refusedBucket: undefined, remaining: 0, resetMs: 60_000 });
+    expect(await take()).toMatchObject({ refusedBucket: "short" });
+    await sleep(310);
+    expect(await take()).toMatchObject({ refusedBucket: undefined });
+    await sleep(310);
+    expect(await take()).toMatchObject({ refusedBucket: "long" });
+  });
+
   test("when Redis does not reply, a replica limits locally and decides within 100 ms at p99", async () => {
     const registers = [createRegistry("test")];
     const isOnFallback = new Gauge({ name: "test_fallback", help: "test", registers });

@@ -15,8 +15,8 @@ import { enforceRateLimit, type MalformedRequestLimiter, POLICIES } from "../rat
 import { Stopwatch } from "../turns/index.ts";
 import { VISITOR_REFUSED } from "../visitors/index.ts";
 import { ChatRequest, MAX_MESSAGE_CHARACTERS, MAX_TURN_BODY_BYTES, toTurnFields } from "./chat-request.ts";
+import type { KeyedStreamDeps } from "./keyed-exchange.ts";
 import { KEY_REUSED_OR_VISITOR_MISMATCH, MESSAGE_CODES, REPLY_STREAM } from "./stream-events.ts";
-import type { KeyedStreamDeps } from "./stream-keyed-turn.ts";
 import { streamReply } from "./stream-reply.ts";
 import { ResumeRequestHeaders, readResumeHeaders } from "./turn-key.ts";
 

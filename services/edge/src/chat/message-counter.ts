@@ -1,7 +1,8 @@
 import { isParleyError, status } from "@parley/rpc";
 import { type ChallengeDeps, type ChallengeSetting, requirePass } from "../challenges/index.ts";
 import { countVisitorMessage } from "../rate-limits/index.ts";
-import { type IdempotencyHashes, requireConsent, type TurnDeps, type TurnRequest } from "../turns/index.ts";
+import type { IdempotencyHashes, TurnDeps, TurnRequest } from "../turns/index.ts";
+import { findTurn } from "./find-turn.ts";
 
 /** What a message must satisfy right before its turn is opened. */
 export type MessageLimits = {
@@ -23,9 +24,6 @@ export const NO_MESSAGE_LIMITS: MessageLimits = {
 
 type CounterDeps = ChallengeDeps & { turnDeps: Pick<TurnDeps, "conversation"> };
 type SentTurn = TurnRequest & Partial<IdempotencyHashes>;
-
-/** How long FindTurn may take. */
-export const FIND_TIMEOUT_MS = 2_000;
 
 /**
  * Returns a function that counts a message against the pass that its key asks for and against the bot's limit per visitor, right before its turn is
@@ -60,13 +58,8 @@ export function createMessageCounter(
 
 /** Whether the message's key has a turn. Throws RpcError if OpenTurn would refuse the session or the key, and HttpError if a consent is missing. */
 async function hasTurn({ turnDeps }: CounterDeps, turn: SentTurn): Promise<boolean> {
-  const { workspaceId, botId, sessionId, source, visitorId, visitorVerified, keyHash, requestHash } = turn;
-  const { consentVersion, acceptLanguage } = turn;
-  const scope = { workspaceId, botId, sessionId, source, visitorId, visitorVerified, consentVersion, acceptLanguage };
-  const hashes = keyHash !== undefined && requestHash !== undefined ? { keyHash, requestHash } : {};
   try {
-    const request = { ...scope, ...hashes, opensTurn: true };
-    requireConsent(await turnDeps.conversation.findTurn(request, { timeoutMs: FIND_TIMEOUT_MS }));
+    await findTurn(turnDeps.conversation, turn, true);
     return true;
   } catch (error) {
     if (isParleyError(error, status.NOT_FOUND) && error.code === "turn_not_found") return false;

@@ -8,9 +8,9 @@ import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { truncateHeader } from "./chat.route.ts";
 import { MAX_TURN_BODY_BYTES, PlaygroundRequest, toTurnFields } from "./chat-request.ts";
+import type { KeyedStreamDeps } from "./keyed-exchange.ts";
 import { NO_MESSAGE_LIMITS } from "./message-counter.ts";
 import { KEY_REUSED, MESSAGE_CODES, REPLY_STREAM } from "./stream-events.ts";
-import type { KeyedStreamDeps } from "./stream-keyed-turn.ts";
 import { streamReply } from "./stream-reply.ts";
 import { ResumeRequestHeaders, readResumeHeaders } from "./turn-key.ts";
 

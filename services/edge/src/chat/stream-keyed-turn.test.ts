@@ -1,9 +1,18 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { RpcError, status } from "@parley/rpc";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { TurnOutcome } from "@parley/rpc/conversation";
+import { pause } from "@parley/service-kit";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { HttpError } from "../http/index.ts";
+import { TURN_REQUEST } from "../testing/turn-request.ts";
 import { RunningTurns, Stopwatch } from "../turns/index.ts";
-import { type KeyedRequest, type KeyedStreamDeps, streamKeyedTurn } from "./stream-keyed-turn.ts";
+import type { KeyedRequest, KeyedStreamDeps } from "./keyed-exchange.ts";
+import { NO_MESSAGE_LIMITS } from "./message-counter.ts";
+import { streamKeyedTurn } from "./stream-keyed-turn.ts";
+
+const HASHES = { keyHash: new Uint8Array(32), requestHash: new Uint8Array(32) };
+const NEVER = new AbortController().signal;
 
 /** Starts a server, sends it a request, and returns the server's response object. */
 async function openResponse(): Promise<ServerResponse> {
@@ -39,4 +48,79 @@ test("a request that waits for a turn of a lost edge ends immediately when the e
   expect(findTurn).toHaveBeenCalledTimes(2);
   await expect.poll(() => raw.destroyed).toBe(true);
   expect(release).toHaveBeenCalledOnce();
+});
+
+describe("requests with the key of a turn that is being opened", () => {
+  const STORED = {
+    turnId: "t",
+    messageId: 7n,
+    edgeId: "other edge",
+    end: { outcome: TurnOutcome.DONE, content: "Hi" },
+  };
+  const CONSENT = { version: "1", text: "text", link: "" };
+
+  /** OpenTurn waits for `proceed`, and then asks for a consent or, if the request has it, finds the turn of the key. */
+  function createEdge() {
+    const { promise: proceeded, resolve: proceed } = Promise.withResolvers<void>();
+    const openTurn = vi.fn(async ({ consentVersion }: { consentVersion: string }) => {
+      await proceeded;
+      return consentVersion === "" ? { consentRequired: CONSENT } : { existing: STORED };
+    });
+    const findTurn = async () => {
+      throw new RpcError(status.FAILED_PRECONDITION, "idempotency_key_reused", "another message");
+    };
+    const runningTurns = new RunningTurns();
+    const deps = {
+      turnDeps: {
+        edgeId: "this edge",
+        runningTurns,
+        conversation: { openTurn, findTurn },
+        turnStartLimiter: { begin: async () => () => undefined },
+        unpaidReplies: { findRefusal: () => undefined },
+      },
+      streams: {
+        open: () => ({ cancelSignal: NEVER, endSignal: NEVER, release: vi.fn() }),
+      },
+      attachMetrics: { attaches: { inc: vi.fn() }, detached: { inc: vi.fn() } },
+    } as unknown as KeyedStreamDeps;
+    let requests = 0;
+    const send = async (fields: Partial<KeyedRequest>, position?: { messageId: number; offset: number }) => {
+      const raw = await openResponse();
+      const turn = { ...TURN_REQUEST, ...HASHES, turnId: `turn-${requests++}`, ...fields };
+      const reply = { raw, request: {}, hijack: () => undefined, header: () => undefined, getHeaders: () => ({}) };
+      const context = { ...NO_MESSAGE_LIMITS, clientBucket: "", reply, stopwatch: new Stopwatch(() => 0, "open") };
+      return streamKeyedTurn(deps, turn, position, context as never).then(
+        () => "streamed",
+        ({ status: httpStatus, code }: HttpError) => `${httpStatus} ${code}`,
+      );
+    };
+    return { openTurn, runningTurns, proceed, send };
+  }
+
+  test("get their own answer if the request that opens it is refused, and open one turn", async () => {
+    const { openTurn, runningTurns, proceed, send } = createEdge();
+    const opener = send({});
+    await expect.poll(() => openTurn.mock.calls.length).toBe(1);
+    const others = [
+      send({}),
+      send({ consentVersion: "1" }),
+      send({ consentVersion: "1" }),
+      send({ consentVersion: "1" }, { messageId: 7, offset: 1 }),
+      send({ consentVersion: "1", requestHash: new Uint8Array(32).fill(1) }),
+    ];
+    await pause(200);
+    expect(openTurn).toHaveBeenCalledOnce();
+    proceed();
+    const refused = "403 consent_required";
+    expect(await opener).toBe(refused);
+    expect(await Promise.all(others)).toEqual([
+      refused,
+      "streamed",
+      "streamed",
+      "streamed",
+      "409 idempotency_key_reused",
+    ]);
+    expect(openTurn.mock.calls.map(([{ consentVersion }]) => consentVersion)).toEqual(["", "", "1"]);
+    expect(runningTurns.findReply({ ...TURN_REQUEST, ...HASHES })).toBeUndefined();
+  });
 });

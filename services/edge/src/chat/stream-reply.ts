@@ -1,6 +1,7 @@
 import { STREAM_HEADERS } from "../streams/index.ts";
 import type { TurnRequest } from "../turns/index.ts";
-import { type KeyedStreamDeps, streamKeyedTurn } from "./stream-keyed-turn.ts";
+import type { KeyedStreamDeps } from "./keyed-exchange.ts";
+import { streamKeyedTurn } from "./stream-keyed-turn.ts";
 import { type HttpContext, streamTurn } from "./stream-turn.ts";
 import { hashKey, hashRequest, parseEventId, type ResumeHeaders } from "./turn-key.ts";
 

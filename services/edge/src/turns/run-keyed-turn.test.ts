@@ -45,6 +45,22 @@ test.each([
   );
 });
 
+test("passes the turn to the TurnCloser if a consent is required after a lost response", async () => {
+  const consentRequired = { version: "1", text: "text", link: "" };
+  const openTurn = vi.fn().mockRejectedValueOnce(LOST).mockResolvedValueOnce({ consentRequired });
+  const closeIfOpened = vi.fn();
+  const deps = {
+    conversation: { openTurn },
+    turnCloser: { closeIfOpened },
+    runningTurns: new RunningTurns(),
+    turnStartLimiter: { begin: () => Promise.resolve(() => undefined) },
+  } as unknown as TurnDeps;
+  const reply = new KeyedReply(request, 1_000, () => undefined);
+  const running = runKeyedTurn(deps, request, reply, { stopwatch: new Stopwatch(() => 0, "open") });
+  await expect(running).rejects.toMatchObject({ code: "consent_required" });
+  expect(closeIfOpened.mock.calls).toMatchObject([[{ workspaceId: "ws", turnId: TURN_REQUEST.turnId }]]);
+});
+
 test("opens no turn if the message is refused when it is counted, and gives every reader the refusal", async () => {
   const refusal = new Error("refused");
   const openTurn = vi.fn();

@@ -71,7 +71,7 @@ export async function runKeyedTurn(
 
 /**
  * Retries OpenTurn while it fails with UNAVAILABLE, because the turn may be open although the response was lost. Each attempt has the same
- * turn id, so at most one turn is opened.
+ * turn id, so at most one turn is opened. If it is unknown whether it was opened, closes it later.
  */
 async function openWithRetry(deps: TurnDeps, turn: IdentifiedTurn, stopwatch: Stopwatch): Promise<OpenTurnResponse> {
   const retryUntilMs = performance.now() + OPEN_RETRY_MS;
@@ -86,5 +86,12 @@ async function openWithRetry(deps: TurnDeps, turn: IdentifiedTurn, stopwatch: St
     handleOpenFailure(deps, turn, unavailableError ?? error, stopwatch);
     return false;
   };
-  return withRetry(() => openTurn(deps, turn, stopwatch), { canRetry, delayMs: () => OPEN_RETRY_DELAY_MS });
+  const opened = await withRetry(() => openTurn(deps, turn, stopwatch), {
+    canRetry,
+    delayMs: () => OPEN_RETRY_DELAY_MS,
+  });
+  // The bot has asked for a consent since the earlier attempt, which may still open the turn.
+  if (unavailableError !== undefined && opened.consentRequired !== undefined)
+    handleOpenFailure(deps, turn, unavailableError, stopwatch);
+  return opened;
 }

@@ -2,6 +2,7 @@
 export const NOTICES_ENGLISH = {
   wait: "A lot of messages right now. Yours will be sent again in {n} s.",
   busy: "The assistant is busy right now. Please try again in a moment.",
+  limit: "The limit of messages for 24 hours has been reached. Please try again later, in 24 hours at the latest.",
   slow: "The answer took too long. Please try again.",
   refused: "This message could not be sent.",
   long: "This message is too long. It can have at most 4,000 characters.",

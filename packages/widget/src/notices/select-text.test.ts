@@ -15,7 +15,7 @@ const CODES = [
   ["invalid_visitor_token", "failed", true],
   ["method_not_allowed", "refused", false],
   ["rate_limited", "busy", true],
-  ["visitor_limit", "busy", true],
+  ["visitor_limit", "limit", true],
   ["unavailable", "busy", true],
   ["overloaded", "busy", true],
   ["session_not_found", "ended", false],

@@ -5,7 +5,8 @@ type Key = keyof typeof NOTICES_ENGLISH;
 /** Maps the key of a text to the error codes for which the text is shown, separated by spaces. All other codes but the keys show `failed`. */
 const CODES_BY_KEY: Readonly<Record<Key, string>> = {
   wait: "",
-  busy: "rate_limited visitor_limit unavailable overloaded provider_rate_limited auth_unavailable",
+  busy: "rate_limited unavailable overloaded provider_rate_limited auth_unavailable",
+  limit: "visitor_limit",
   slow: "provider_timeout",
   refused: "invalid_json invalid_message invalid_session_id method_not_allowed",
   long: "message_too_long payload_too_large",

@@ -1,8 +1,9 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError, status } from "@parley/rpc";
 import { TurnOutcome } from "@parley/rpc/conversation";
-import { pause } from "@parley/service-kit";
+
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { HttpError } from "../http/index.ts";
 import { TURN_REQUEST } from "../testing/turn-request.ts";
@@ -108,7 +109,7 @@ describe("requests with the key of a turn that is being opened", () => {
       send({ consentVersion: "1" }, { messageId: 7, offset: 1 }),
       send({ consentVersion: "1", requestHash: new Uint8Array(32).fill(1) }),
     ];
-    await pause(200);
+    await sleep(200);
     expect(openTurn).toHaveBeenCalledOnce();
     proceed();
     const refused = "403 consent_required";

@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { collectSse } from "@parley/test-support";
+import { collectSse, fetchAndKeep } from "@parley/test-support";
 import type { SharedSystem } from "./shared-system.ts";
 import type { Tenant } from "./system.ts";
 
 export type ChatFields = Record<string, unknown>;
 
-/** Sends a chat request with the origin of the tenant's site. */
+/** Sends a chat request with the origin of the tenant's site. With `init.signal`, the stream stays open until the signal is aborted. */
 export function postChat(
   baseUrl: string,
   tenant: Tenant,
   fields: ChatFields = {},
   init: { headers?: Record<string, string>; signal?: AbortSignal } = {},
 ): Promise<Response> {
-  return fetch(`${baseUrl}/api/chat/`, {
+  return fetchAndKeep(`${baseUrl}/api/chat/`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: tenant.origin, ...init.headers },
     body: JSON.stringify({ public_key: tenant.publicKey, session_id: randomUUID(), message: "Hello?", ...fields }),

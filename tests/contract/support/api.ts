@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { fetchAndKeep } from "@parley/test-support";
 import { type ChatResult, readChat } from "../../system/chat.ts";
 import type { Tenant } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
@@ -65,7 +66,7 @@ export async function createApi(baseUrl: string): Promise<Api> {
 
   function send({ method = "GET", path, headers = {}, body, address = newClientAddress(), signal }: ApiRequest) {
     const isPlain = body === undefined || typeof body === "string" || body instanceof Uint8Array;
-    return fetch(`${baseUrl}${path}`, {
+    return fetchAndKeep(`${baseUrl}${path}`, {
       method,
       headers: { "x-forwarded-for": address, ...(body !== undefined && JSON_TYPE), ...headers },
       ...(body !== undefined && { body: isPlain ? (body as string) : JSON.stringify(body) }),

@@ -1,5 +1,11 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { collectSse, readSse } from "./sse.ts";
+import { collectSse, fetchAndKeep, readSse } from "./sse.ts";
 
 function createResponse(
   chunks: Uint8Array[],
@@ -82,4 +88,25 @@ it("collectSse throws an AbortError when its signal aborts", async () => {
   const reading = collectSse(createResponse([], { isOpen: true }), { signal: abort.signal });
   abort.abort();
   await expect(reading).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
+});
+
+it("fetchAndKeep keeps an unread stream open during a garbage collection, until its signal aborts", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  let open = 0;
+  const server = createServer((_, response) => {
+    open++;
+    response.on("close", () => open--).write(": open\n\n");
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const leave = new AbortController();
+  await Promise.all(Array.from({ length: 20 }, async () => void (await fetchAndKeep(url, { signal: leave.signal }))));
+  await sleep(0);
+  collectGarbage();
+  await sleep(200);
+  expect(open).toBe(20);
+  leave.abort();
+  await expect.poll(() => open).toBe(0);
+  server.close();
 });

@@ -76,3 +76,13 @@ function parseBlock(block: string): { id?: string; event: string; data: unknown 
     throw new Error(`not an event: ${JSON.stringify(block)}`);
   return { ...(id !== undefined && { id }), event: eventLine[1], data: JSON.parse(dataLine[1]) };
 }
+
+/**
+ * Sends a request whose stream stays open until `init.signal` is aborted, also if nothing reads it. Plain fetch cancels an unread stream when its
+ * response is garbage-collected.
+ */
+export async function fetchAndKeep(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  init.signal?.addEventListener("abort", () => void response, { once: true });
+  return response;
+}

@@ -33,6 +33,8 @@ export class FakeHistory {
   readonly authorizations: (string | undefined)[] = [];
   /** The responses to the next requests. */
   readonly refusals: { status: number; code: string }[] = [];
+  /** Whether the last reply of each conversation is running. */
+  isReplying: boolean = false;
   readonly #sessions: typeof SESSIONS;
 
   constructor({ isEmpty = false } = {}) {
@@ -57,7 +59,11 @@ export class FakeHistory {
     if (pathname.endsWith("/messages/")) {
       const end = Number(searchParams.get("before") ?? MESSAGES.length);
       const start = Math.max(0, end - 50);
-      return { messages: MESSAGES.slice(start, end), next_before: start > 0 ? String(start) : null };
+      const messages = MESSAGES.slice(start, end).map((message, at) => {
+        const { finish_reason, ...running } = { finish_reason: undefined, ...message };
+        return this.isReplying && start + at === MESSAGES.length - 1 ? { ...running, content: "" } : message;
+      });
+      return { messages, next_before: start > 0 ? String(start) : null };
     }
     const start = Number(searchParams.get("cursor") ?? 0);
     const end = start + 20;

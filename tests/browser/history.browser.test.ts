@@ -79,6 +79,30 @@ describeInBrowser("past conversations", (fixture) => {
     expect(widget.problems).toEqual([]);
   });
 
+  it("show that a reply is being written, and the reply when it has ended", async () => {
+    const history = new FakeHistory();
+    history.isReplying = true;
+    const { widget, view } = await visit(history);
+    await view.opener.click();
+    await view.conversations.first().click();
+    await eventually(() => view.messages.last().innerText()).toContain("Sample Shop is writing");
+    expect(await view.messages.count()).toBe(50);
+    const proceed = view.section.getByRole("button", { name: "Continue this conversation" });
+    expect(await proceed.isVisible()).toBe(false);
+    expect(await widget.findAxeViolations()).toEqual([]);
+    await view.section.getByRole("button", { name: "Show older messages" }).click();
+    await eventually(() => view.messages.count()).toBe(60);
+    history.refusals.push({ status: 503, code: "unavailable" });
+    history.isReplying = false;
+    await expect.poll(() => view.messages.last().innerText(), { timeout: 20_000 }).toMatch(/Answer 30\n+.*2026/);
+    expect(await view.messages.count()).toBe(60);
+    const count = history.authorizations.length;
+    await proceed.click();
+    expect((await widget.texts()).slice(-2)).toEqual(["Question 30", "Answer 30"]);
+    await widget.page.waitForTimeout(6_000);
+    expect(history.authorizations).toHaveLength(count);
+  });
+
   it("are offered only while the page gives a token, and reset closes them", async () => {
     const history = new FakeHistory();
     const { widget, view } = await visit(history);

@@ -35,9 +35,9 @@ describe("toEntries", () => {
     expect(toEntries([question("1"), reply("2", fields)])).toEqual(entries);
   });
 
-  it("returns only the message while its reply is running", () => {
+  it("returns an empty reply while it is running", () => {
     const { finish_reason, ...running } = reply("2", { content: "" });
-    expect(toEntries([question("1"), running])).toEqual([shown]);
+    expect(toEntries([question("1"), running])).toEqual([shown, { ...ratable, text: "" }]);
   });
 
   it("keeps the order of several turns", () => {

@@ -86,9 +86,12 @@ export function createHistoryApi({ base, publicKey, readToken }: HistoryContext,
   };
 }
 
+/** Whether the message is a reply that has not ended. The service sends it without text, and stores it when it ends. */
+export const isRunning = ({ role, finish_reason }: PastMessage): boolean => role === "assistant" && !finish_reason;
+
 /**
- * Returns the messages as the entries of a session. The reply of a message follows it. If a failed reply has no text, its message shows the failure,
- * as it does when the widget itself receives the failure.
+ * Returns the messages as the entries of a session. The reply of a message follows it, without text while it is running. If a failed reply has no text,
+ * its message shows the failure, as it does when the widget itself receives the failure.
  */
 export function toEntries(messages: readonly PastMessage[]): Entry[] {
   const entries: Entry[] = [];
@@ -101,7 +104,7 @@ export function toEntries(messages: readonly PastMessage[]): Entry[] {
     const failure = failed ? { failed } : {};
     if (role === "user") {
       entries.push({ id, role, text, at });
-    } else if (text) {
+    } else if (text || isRunning(message)) {
       // The visitor cannot rate the text that replaces a blocked reply.
       const ratable = reason === "blocked" ? {} : { messageId: Number(id), rating };
       entries.push({ id: `${question?.role === "user" ? question.id : id}:a`, role, text, at, ...ratable, ...failure });

@@ -5,14 +5,19 @@ import type { Entry } from "../panel/session-store.ts";
 import { fillPlaceholders } from "../panel/words.ts";
 import { anySignal } from "../shared/any-signal.ts";
 import { addStyles, createElement, createIcon } from "../shared/dom.ts";
+import { pause } from "../shared/pause.ts";
 import { selectLocale } from "../tools/times.ts";
-import { createHistoryApi, type HistoryApi, type PastMessage, type PastSession, toEntries } from "./api.ts";
+import { createHistoryApi, type HistoryApi, isRunning, type PastMessage, type PastSession, toEntries } from "./api.ts";
 import type { HistoryContext, HistoryWords } from "./context.ts";
 import { HISTORY_ENGLISH } from "./english.ts";
 import css from "./history.css";
 import { createPager } from "./pager.ts";
 
 const BACK_ICON = "M15 5l-7 7 7 7";
+/** The service stores a reply when it ends. */
+const REREAD_AFTER_MS = 5_000;
+/** Takes longer than the longest reply. */
+const MAX_REREADS = 150;
 
 export interface History {
   /** Shows the past conversations in place of the chat. Does nothing if they are shown, or if the page has given no token. */
@@ -159,7 +164,9 @@ function createList(parts: Parts, open: (session: PastSession, button: HTMLEleme
   return createElement("div", { class: "history-body" }, items, pager);
 }
 
-/** Creates the view of one conversation. */
+const countEnded = (messages: readonly PastMessage[]) => messages.filter((message) => message.finish_reason).length;
+
+/** Creates the view of one conversation. While a reply is running, reads the newest messages again until it has ended. */
 function createConversation(parts: Parts, session: PastSession, close: () => void): HTMLElement {
   const { context, words, api, createTime } = parts;
   const { bot, createMessageView, notices, continueSession, announce } = context;
@@ -167,7 +174,8 @@ function createConversation(parts: Parts, session: PastSession, close: () => voi
   const createMessage = (entry: Entry) => {
     const retry = () => undefined;
     const view = createMessageView(entry.role, { botName: bot.name, words, selectNotice: notices.select, retry });
-    view.update(entry, undefined);
+    // Only a running reply has no text.
+    view.update(entry, entry.text ? undefined : { entry });
     // A past message cannot be sent again.
     view.element.querySelector(".notice .link")?.remove();
     view.element.append(createTime(new Date(entry.at ?? 0).toISOString()));
@@ -188,28 +196,64 @@ function createConversation(parts: Parts, session: PastSession, close: () => voi
       hidden: "",
       onclick() {
         close();
-        continueSession(session.id, toEntries(messages));
+        continueSession(
+          session.id,
+          toEntries(messages).filter(({ text }) => text),
+        );
         announce(words.continued);
       },
     },
     words.continue,
   );
+  const load = async (before?: string) => {
+    const page = await api.listMessages(session.id, before);
+    await Promise.all(toEntries(page.items).map(({ failed }) => failed && notices.load(failed)));
+    return page;
+  };
+  const announceCount = () => announce(fillPlaceholders(words.messages, { n: list.children.length }));
+  const scrollToEnd = () => {
+    scroller.scrollTop = scroller.scrollHeight;
+  };
+  /** Waits until no reply is running. The visitor can then continue the conversation. */
+  const awaitReplies = async (rereadsLeft = MAX_REREADS): Promise<void> => {
+    // A message precedes its reply.
+    const start = messages.findIndex(isRunning) - 1;
+    continueButton.hidden = start >= 0 && rereadsLeft > 0;
+    if (!continueButton.hidden) {
+      return;
+    }
+    await pause(REREAD_AFTER_MS, context.signal);
+    const first = Number(messages[start]?.id);
+    const page = list.isConnected && (await load().catch(() => undefined));
+    if (!list.isConnected) {
+      return;
+    }
+    const newest = page ? page.items.filter(({ id }) => Number(id) >= first) : [];
+    const shown = messages.slice(start);
+    if (countEnded(newest) > countEnded(shown)) {
+      const elements = [...list.children].slice(-toEntries(shown).length);
+      for (const element of elements) {
+        element.remove();
+      }
+      messages = [...messages.slice(0, start), ...newest];
+      list.append(...toEntries(newest).map(createMessage));
+      announceCount();
+      scrollToEnd();
+    }
+    return awaitReplies(rereadsLeft - 1);
+  };
   const pager = createPager<PastMessage>({
     words,
     label: words.olderMessages,
-    async load(before) {
-      const page = await api.listMessages(session.id, before);
-      await Promise.all(toEntries(page.items).map(({ failed }) => failed && notices.load(failed)));
-      return page;
-    },
+    load,
     show(page, isFirst) {
       messages = [...page, ...messages];
       const elements = toEntries(page).map(createMessage);
       list.prepend(...elements);
-      continueButton.hidden = false;
-      announce(fillPlaceholders(words.messages, { n: list.children.length }));
+      announceCount();
       if (isFirst) {
-        scroller.scrollTop = scroller.scrollHeight;
+        scrollToEnd();
+        void awaitReplies();
       }
       return elements;
     },

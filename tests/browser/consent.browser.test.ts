@@ -125,7 +125,8 @@ describeInBrowser("consent", (fixture) => {
     ["dark", { attributes: { "data-theme": "dark" } }, TEXT],
     ["phone", { context: { viewport: { width: 375, height: 667 } } }, TEXT],
     ["low screen", { context: { viewport: { width: 320, height: 256 } } }, TEXT],
-    ["german", { htmlAttributes: 'lang="de"', context: { locale: "de-AT" } }, GERMAN],
+    ["german in an English browser", { attributes: { "data-lang": "de" }, context: { locale: "en-US" } }, GERMAN],
+    ["english in a German browser", { htmlAttributes: 'lang="en"', context: { locale: "de-AT" } }, TEXT],
     ["right to left", { htmlAttributes: 'lang="ar" dir="rtl"', context: { locale: "ar" } }, "نخزّن هذه المحادثة."],
     ["forced colors", { context: { forcedColors: "active" } }, TEXT],
   ])("is accessible and complete: %s", async (_, visit, text) => {

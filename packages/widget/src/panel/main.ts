@@ -106,7 +106,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
     getTools: createToolsLoader(chunkContext, { store, show: () => chat.show() }),
   });
   const composer = createComposer(words, { onSend: send, onStop: () => chat.stop(), announce: status.announce });
-  const chat: ChatSession = new ChatSession(context, store, createUuid, {
+  const chat: ChatSession = new ChatSession(chunkContext, store, createUuid, {
     show(entries, active) {
       log.show(entries, active, store.read().previous !== undefined);
       composer.setBusy(active !== undefined);

@@ -5,13 +5,13 @@ import { sendMessage } from "./send-message.ts";
 
 /** What the service sends to the next requests: the code of a refusal, or a complete reply after them. */
 let refusals: { error: string; challenge?: string }[];
-let requests: { key: string | undefined; body: Record<string, unknown> }[];
+let requests: { key: string | undefined; language: string | undefined; body: Record<string, unknown> }[];
 
 beforeEach(() => {
   requests = [];
   vi.stubGlobal("navigator", { onLine: true });
   vi.stubGlobal("fetch", async (_: string, { headers, body }: { headers: Record<string, string>; body: string }) => {
-    requests.push({ key: headers["Idempotency-Key"], body: JSON.parse(body) });
+    requests.push({ key: headers["Idempotency-Key"], language: headers["Accept-Language"], body: JSON.parse(body) });
     const refusal = refusals.shift();
     return refusal
       ? Response.json(refusal, { status: 403 })
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-const context = { base: "https://chat.example/", publicKey: "svc_pk_1", visitor: {} } as PanelContext;
+const context = { base: "https://chat.example/", publicKey: "svc_pk_1", lang: "pt-pt", visitor: {} } as PanelContext;
 const PASSES: Readonly<Record<string, Record<string, string>>> = {
   challenge_required: { challenge_pass: "pass-2" },
   consent_required: { consent_version: "v1" },
@@ -41,6 +41,7 @@ it("sends the session's fields of the gate with the message", async () => {
   const { outcome, passGate } = send();
   expect(await outcome).toBeUndefined();
   expect(gateFields()).toEqual([["pass-1", undefined]]);
+  expect(requests[0]?.language).toBe("pt-pt");
   expect(passGate).not.toHaveBeenCalled();
 });
 

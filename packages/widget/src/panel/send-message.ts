@@ -44,7 +44,7 @@ const REPEATABLE = /^(invalid_visitor_token|challenge_required|consent_required)
  * reason if the signal is aborted.
  */
 export async function sendMessage(
-  { base, publicKey, visitor }: PanelContext,
+  { base, publicKey, lang, visitor }: PanelContext,
   { session, message, key, gate }: KeyedMessage,
   signal: AbortSignal,
   { onReply, passGate }: TurnListener,
@@ -56,6 +56,8 @@ export async function sendMessage(
   const send = async () =>
     streamTurn({
       url: `${base}api/chat/`,
+      // The service chooses its texts by it: those of the panel's language, and not of the browser's.
+      headers: { "Accept-Language": lang },
       body: {
         public_key: publicKey,
         session_id: session,

@@ -131,3 +131,15 @@ it("shows and announces the check only if it takes longer than 2 s", async () =>
   answered.resolve(accept());
   expect(await passing).toEqual({ challenge_pass: "pass" });
 });
+
+it("gives up if the service does not answer within 15 s", async () => {
+  const timer = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(timer.signal);
+  vi.stubGlobal("fetch", (_: string, { signal: own }: { signal: AbortSignal }) => {
+    setTimeout(() => timer.abort(new Error("timeout")));
+    return new Promise((_resolve, reject) => own.addEventListener("abort", () => reject(own.reason)));
+  });
+  await expect(pass()).rejects.toMatchObject({ code: "network" });
+  expect(timeout.mock.calls).toEqual([[15_000]]);
+  timeout.mockRestore();
+});

@@ -1,3 +1,4 @@
+import { anySignal } from "../shared/any-signal.ts";
 import { Failure } from "../shared/failure.ts";
 import { pbkdf2 } from "./pbkdf2.ts";
 
@@ -33,6 +34,7 @@ const MAX_CHALLENGES = 3;
 const MAX_COUNTER = 100_000;
 /** How many keys the browser derives at once, in threads of its own. */
 const KEYS_AT_ONCE = 4;
+const REDEEM_TIMEOUT_MS = 15_000;
 /** Without crypto.subtle, the solver pauses after this time, so that the page can react. */
 const SLICE_MS = 8;
 
@@ -68,7 +70,7 @@ function redeem({ base, publicKey, session, signal }: ChallengeRequest, solution
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ public_key: publicKey, session_id: session, solution }),
     credentials: "omit",
-    signal,
+    signal: anySignal(signal, AbortSignal.timeout(REDEEM_TIMEOUT_MS)),
   }).catch(() => {
     throw new Failure(navigator.onLine ? "network" : "offline");
   });

@@ -185,7 +185,10 @@ test("a running reply has no outcome and no text", async () => {
   await openTurn(system.database, turn);
   const { messages } = await readPage(bot, "x", turn.sessionId);
   expect(messages).toMatchObject([{ content: turn.message }, { content: "", outcome: TurnOutcome.UNSPECIFIED }]);
-  expect(await listIds(bot, "x")).toEqual([turn.sessionId]);
+  const { sessions } = await listPage(bot, "x");
+  expect(sessions.map(({ id }) => id)).toEqual([turn.sessionId]);
+  const [{ startedAt = "", lastActivityAt = "" } = {}] = sessions;
+  expect(lastActivityAt >= startedAt).toBe(true);
 });
 
 test("the messages of a long session come in pages of 25 turns, the newest first", async () => {

@@ -19,10 +19,10 @@ const IS_OWN = `s.bot_id = $2 AND s.visitor_id = $3 AND s.visitor_verified AND $
 /** SQL condition: the visitor of the session `s` may see the message `m`. Those before the session's last change of visitors are another visitor's. */
 const IS_OWN_MESSAGE = `m.workspace_id = $1 AND m.session_id = s.session_id AND m.message_id >= coalesce(s.visitor_since, 0)`;
 
-// Compares hashes too, because the index sessions_verified has the hash of the id.
+// A message's time is read after its session's last activity, so the first one may be later. Compares hashes too, because the index sessions_verified has the hash of the id.
 const LIST_SESSIONS = `
   SELECT s.session_id AS id, left(first_message.content, ${TITLE_CHARACTERS}) AS title, ${formatTimeSql("first_message.created_at")} AS "startedAt",
-         ${formatTimeSql("s.last_activity_at")} AS "lastActivityAt", ${microsecondsSql("s.last_activity_at")} AS microseconds
+         ${formatTimeSql("greatest(s.last_activity_at, first_message.created_at)")} AS "lastActivityAt", ${microsecondsSql("s.last_activity_at")} AS microseconds
   FROM conversation.sessions s
   CROSS JOIN LATERAL (
     SELECT m.content, m.created_at FROM conversation.messages m WHERE ${IS_OWN_MESSAGE} ORDER BY m.message_id LIMIT 1

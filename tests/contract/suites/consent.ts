@@ -2,17 +2,19 @@
 
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import { createTenant, type Tenant } from "../../system/system.ts";
+import type { Tenant } from "../../system/system.ts";
 import { newClientAddress, signVisitorToken } from "../../system/visitors.ts";
 import { type Api, type ApiResponse, bearer } from "../support/api.ts";
 import {
   addBot,
   type ContractSystem,
   createMemberToken,
+  createVisitorWorkspace,
   formatError,
   formatRefusal,
   memberClaims,
   readTranscript,
+  type VisitorWorkspace,
 } from "../support/contract-system.ts";
 
 const LINK = "https://shop.example/privacy";
@@ -26,16 +28,10 @@ const formatRequired = (version: string, text: string = SETTINGS.consentText, li
 const REQUIRED = formatRequired("2026-12");
 
 export function consentSuite(shared: () => ContractSystem): void {
-  let system: ContractSystem;
-  let api: Api;
-  let tenant: Tenant;
-  let secret: string;
+  let { system, api, tenant, secret } = {} as VisitorWorkspace;
 
   beforeAll(async () => {
-    system = shared();
-    ({ api } = system);
-    tenant = await createTenant(system.admin, { plan: "scale" });
-    ({ secret } = await system.admin.identityKeys.createIdentityKey({ workspaceId: tenant.workspaceId }));
+    ({ system, api, tenant, secret } = await createVisitorWorkspace(shared()));
   });
   beforeEach(() => system.provider.reset());
 

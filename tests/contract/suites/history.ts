@@ -2,17 +2,20 @@
 
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createTenant, type Tenant } from "../../system/system.ts";
+import { createTenant } from "../../system/system.ts";
 import { signVisitorToken } from "../../system/visitors.ts";
-import { type Api, bearer } from "../support/api.ts";
+import { bearer } from "../support/api.ts";
 import {
   addBot,
+  addIdentityKey,
   type ContractSystem,
   createMemberToken,
+  createVisitorWorkspace,
   formatError,
   formatRefusal,
   memberClaims,
   readTranscript,
+  type VisitorWorkspace,
 } from "../support/contract-system.ts";
 import { ROWS, type Visitor } from "./verified-visitors.ts";
 
@@ -24,22 +27,13 @@ type MessagesPage = { messages: Message[]; next_before: string | null };
 const NOT_FOUND = formatError(404, "session_not_found");
 
 export function historySuite(shared: () => ContractSystem): void {
-  let system: ContractSystem;
-  let api: Api;
-  let tenant: Tenant;
-  let secret: string;
+  let { system, api, tenant, secret } = {} as VisitorWorkspace;
 
   beforeAll(async () => {
-    system = shared();
-    ({ api } = system);
-    tenant = await createTenant(system.admin, { plan: "scale" });
-    secret = await addIdentityKey(tenant);
+    ({ system, api, tenant, secret } = await createVisitorWorkspace(shared()));
   });
   beforeEach(() => system.provider.reset());
 
-  async function addIdentityKey({ workspaceId }: Tenant): Promise<string> {
-    return (await system.admin.identityKeys.createIdentityKey({ workspaceId })).secret;
-  }
   const signToken = (sub: string, key = secret) => signVisitorToken(key, sub);
   const newVisitor = () => `visitor-${randomUUID()}`;
 
@@ -124,7 +118,7 @@ export function historySuite(shared: () => ContractSystem): void {
     /** Chats with a bot of its own. Returns what the visitor received, and the messages of the session's history. */
     async function converse(model: string, message: string, pattern?: { pattern: string; fallback: string }) {
       const bot = await createTenant(system.admin, { model });
-      const token = await signToken("X", await addIdentityKey(bot));
+      const token = await signToken("X", await addIdentityKey(system, bot));
       const { workspaceId, botSlug } = bot;
       if (pattern) await system.admin.moderation.addPattern({ workspaceId, botSlug, ...pattern });
       const session = randomUUID();
@@ -215,7 +209,7 @@ export function historySuite(shared: () => ContractSystem): void {
     const visitor = newVisitor();
     const other = await createTenant(system.admin);
     const secondBot = await addBot(system, tenant, randomUUID());
-    const otherToken = await signToken(visitor, await addIdentityKey(other));
+    const otherToken = await signToken(visitor, await addIdentityKey(system, other));
     const token = await signToken(visitor);
     const own = { id: randomUUID(), of: tenant, token };
     const found = [

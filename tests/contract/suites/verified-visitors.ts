@@ -4,16 +4,18 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type SignOptions, signVisitorToken } from "../../system/visitors.ts";
-import { type Api, type ApiResponse, bearer } from "../support/api.ts";
+import { type ApiResponse, bearer } from "../support/api.ts";
 import {
   addBot,
   addKey,
   type ContractSystem,
   createMemberToken,
+  createVisitorWorkspace,
   formatError,
   formatRefusal,
   memberClaims,
   readTranscript,
+  type VisitorWorkspace,
 } from "../support/contract-system.ts";
 import { promptOf } from "../support/stream.ts";
 
@@ -39,18 +41,12 @@ export const ROWS: Row[] = [
 ];
 
 export function verifiedVisitorsSuite(shared: () => ContractSystem): void {
-  let system: ContractSystem;
-  let api: Api;
-  let tenant: Tenant;
+  let { system, api, tenant, secret } = {} as VisitorWorkspace;
   /** A bot whose replies take 3 s. */
   let slow: Tenant;
-  let secret: string;
 
   beforeAll(async () => {
-    system = shared();
-    ({ api } = system);
-    tenant = await createTenant(system.admin);
-    ({ secret } = await system.admin.identityKeys.createIdentityKey({ workspaceId: tenant.workspaceId }));
+    ({ system, api, tenant, secret } = await createVisitorWorkspace(shared()));
     slow = await addBot(system, tenant, "slow", "patient:tokens-12-every-250");
   });
   beforeEach(() => system.provider.reset());

@@ -4,30 +4,26 @@ import { randomUUID } from "node:crypto";
 import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { retryIfRedisIsTooSlow } from "../../system/shared-limits.ts";
-import { createTenant, type Tenant } from "../../system/system.ts";
+import type { Tenant } from "../../system/system.ts";
 import { newClientAddress, signVisitorToken } from "../../system/visitors.ts";
 import { type Api, type ApiResponse, createApi } from "../support/api.ts";
 import {
   addBot,
   type ContractSystem,
   createMemberToken,
+  createVisitorWorkspace,
   formatError,
   formatRefusal,
+  type VisitorWorkspace,
 } from "../support/contract-system.ts";
 
 const LIMITED = formatError(429, "visitor_limit");
 
 export function visitorLimitSuite(shared: () => ContractSystem): void {
-  let system: ContractSystem;
-  let api: Api;
-  let tenant: Tenant;
-  let secret: string;
+  let { system, api, tenant, secret } = {} as VisitorWorkspace;
 
   beforeAll(async () => {
-    system = shared();
-    ({ api } = system);
-    tenant = await createTenant(system.admin, { plan: "scale" });
-    ({ secret } = await system.admin.identityKeys.createIdentityKey({ workspaceId: tenant.workspaceId }));
+    ({ system, api, tenant, secret } = await createVisitorWorkspace(shared()));
   });
   beforeEach(() => system.provider.reset());
 

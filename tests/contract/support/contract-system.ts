@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { vi } from "vitest";
-import { failFastSettings, type System, type SystemOptions, startSystem, type Tenant } from "../../system/system.ts";
+import {
+  createTenant,
+  failFastSettings,
+  type System,
+  type SystemOptions,
+  startSystem,
+  type Tenant,
+} from "../../system/system.ts";
 import { TRUST_FORWARDED_FOR } from "../../system/visitors.ts";
 import { type Api, type ApiResponse, createApi } from "./api.ts";
 
@@ -34,6 +41,19 @@ export async function addKey({ admin }: System, tenant: Tenant, domains: string[
   const { workspaceId, botSlug } = tenant;
   const { key } = await admin.keys.createKey({ workspaceId, botSlug, domains });
   return { ...tenant, publicKey: key?.publicKey ?? "", origin: `https://${domains[0]}` };
+}
+
+/** A workspace of a suite about visitors, and the secret with which its visitor tokens are signed. */
+export type VisitorWorkspace = { system: ContractSystem; api: Api; tenant: Tenant; secret: string };
+
+export async function createVisitorWorkspace(system: ContractSystem): Promise<VisitorWorkspace> {
+  const tenant = await createTenant(system.admin, { plan: "scale" });
+  return { system, api: system.api, tenant, secret: await addIdentityKey(system, tenant) };
+}
+
+/** Adds an identity key to the tenant's workspace. Returns its secret. */
+export async function addIdentityKey({ admin }: System, { workspaceId }: Tenant): Promise<string> {
+  return (await admin.identityKeys.createIdentityKey({ workspaceId })).secret;
 }
 
 /** Creates another bot in the tenant's workspace, with a key for the same origin. */

@@ -6,7 +6,7 @@ export { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
 export { describeWith } from "./describe-with.ts";
 export { scrubbedEnv } from "./environment.ts";
 export { embedText, HANDBOOK } from "./fake-provider/embeddings.ts";
-export { fixedUsage, type Reply, type Usage } from "./fake-provider/reply.ts";
+export { defaultReplyText, fixedUsage, type Reply, type Usage } from "./fake-provider/reply.ts";
 export { type FakeProvider, type ReceivedRequest, type Script, startFakeProvider } from "./fake-provider/server.ts";
 export { fillHistory, type History, type HistoryOptions } from "./history.ts";
 export { exitOnSignals } from "./leftovers.ts";

@@ -10,6 +10,7 @@ import {
 import { createBuiltinProvider } from "./builtin/builtin.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
+import { createNativeProvider } from "./native/native.client.ts";
 import { createOpenAiProvider } from "./openai/openai.client.ts";
 import type { Provider } from "./provider.ts";
 
@@ -136,7 +137,7 @@ export class ProviderCatalog {
     if (existing && isDeepStrictEqual(existing.settings, settings)) return existing;
     return {
       settings,
-      provider: settings.kind === "openai" ? createOpenAiProvider(settings, this.#proxyUrl) : createBuiltinProvider(),
+      provider: createProvider(settings, this.#proxyUrl),
       breaker: new CircuitBreaker(settings.breaker, this.#now),
       concurrency: new ConcurrencyLimiter(settings.concurrency),
       embeddings: {
@@ -145,4 +146,11 @@ export class ProviderCatalog {
       },
     };
   }
+}
+
+function createProvider(settings: ProviderSettings, proxyUrl: string | undefined): Provider {
+  if (settings.kind === "builtin") return createBuiltinProvider();
+  return settings.kind === "openai"
+    ? createOpenAiProvider(settings, proxyUrl)
+    : createNativeProvider(settings, proxyUrl);
 }

@@ -1,4 +1,5 @@
 import type { GenerationFailureCode } from "@parley/rpc/outcomes";
+import { listErrorAndCauses } from "@parley/service-kit";
 import { NO_PROVIDER_ERROR, type ProviderError, readProviderError } from "./provider-error.ts";
 
 type FailureOptions = {
@@ -96,4 +97,28 @@ export function failureFromStatus(
 /** Returns a provider's machine-readable code; undefined if the value is not such a code. */
 export function toProviderCode(value: unknown): string | undefined {
   return typeof value === "string" && PROVIDER_CODE.test(value) ? value : undefined;
+}
+
+/** Maps an error of a request without a response: the provider is unreachable. */
+export function failureFromConnectError(error: unknown): ProviderFailure {
+  const codes = listErrorAndCauses(error).map((each) => (each as { code?: unknown }).code);
+  const detail = codes.join(" ").trim() || listErrorAndCauses(error).at(-1)?.name;
+  return codes.includes("UND_ERR_CONNECT_TIMEOUT")
+    ? new ProviderFailure("provider_timeout", "connect_timeout", { isRetryable: true, isProviderFault: true, detail })
+    : new ProviderFailure("provider_error", "connect", { isRetryable: true, isProviderFault: true, detail });
+}
+
+/** Maps an error that occurred while a response's body was read: the connection was closed or reset before the end. */
+export function failureFromBodyError(error: unknown): ProviderFailure {
+  return createTruncatedFailure({ detail: error instanceof Error ? error.name : typeof error, cause: error });
+}
+
+/** Returns the failure of a completion whose end is missing. */
+export function createTruncatedFailure(options: Pick<FailureOptions, "detail" | "cause"> = {}): ProviderFailure {
+  return new ProviderFailure("provider_error", "truncated", { isRetryable: true, isProviderFault: true, ...options });
+}
+
+/** Returns the failure of a provider whose response is unusable. `reason` is, for example, `malformed` or `too_large`. */
+export function failureFromReason(reason: string, sentError?: ProviderError): ProviderFailure {
+  return new ProviderFailure("provider_error", reason, { isProviderFault: true, sentError });
 }

@@ -16,10 +16,7 @@ const TOOL_INSTRUCTIONS =
 
 /** Renders a prompt as chat messages: one system message with the bot's instructions and the passages, then the session's messages. */
 export function renderPrompt(prompt: Prompt, now = new Date()): ChatMessage[] {
-  const toolInstructions = prompt.tools.length > 0 ? TOOL_INSTRUCTIONS : "";
-  const system = [prompt.system.trim(), renderPassages(prompt, now), toolInstructions]
-    .filter((part) => part !== "")
-    .join("\n\n");
+  const system = renderSystem(prompt, now).join("\n\n");
   const messages = prompt.messages.map(
     (message): ChatMessage => ({
       role: message.role === Role.ASSISTANT ? "assistant" : "user",
@@ -27,6 +24,12 @@ export function renderPrompt(prompt: Prompt, now = new Date()): ChatMessage[] {
     }),
   );
   return system === "" ? messages : [{ role: "system", content: system }, ...messages];
+}
+
+/** Returns the parts of the system message that are not empty: the bot's instructions, the passages, and the instructions for tools. */
+export function renderSystem(prompt: Prompt, now = new Date()): string[] {
+  const toolInstructions = prompt.tools.length > 0 ? TOOL_INSTRUCTIONS : "";
+  return [prompt.system.trim(), renderPassages(prompt, now), toolInstructions].filter((part) => part !== "");
 }
 
 function renderPassages({ passages, timeZone }: Prompt, now: Date): string {

@@ -9,6 +9,8 @@ const keys: Record<string, string> = {
   OPENAI_API_KEY: "sk-1",
   GROQ_API_KEY: "gsk-2",
   MY_KEY: "k-3",
+  ANTHROPIC_API_KEY: "sk-ant-5",
+  GEMINI_API_KEY: "g-6",
   UNSENDABLE_KEY: "k-4\n",
 };
 const options = { defaultModel: undefined, readSecret: (name: string) => keys[name] };
@@ -122,6 +124,25 @@ describe("parseSettings", () => {
       expect(() => limitsOf(`preset: openai, max_output_tokens: ${tokens}`)).toThrow(/max_output_tokens/);
   });
 
+  test("the presets of Anthropic and Google use their own APIs, and their compatible endpoints have presets of their own", () => {
+    const { providers } = parse(`
+      providers:
+        a: { preset: anthropic, max_output_tokens: 9 }
+        b: { preset: anthropic-compatible }
+        c: { preset: google }
+        d: { preset: google-compatible }
+        e: { kind: anthropic, base_url: "https://gateway/v1", api_key_env: MY_KEY }
+    `);
+    expect(providers.slice(0, 5).map((each) => [each.kind, each.kind === "builtin" ? "" : each.apiKey])).toEqual([
+      ["anthropic", "sk-ant-5"],
+      ["openai", "sk-ant-5"],
+      ["google", "g-6"],
+      ["openai", "g-6"],
+      ["anthropic", "k-3"],
+    ]);
+    expect(providers[0]).toMatchObject({ outputLimit: { tokens: 9 }, contextWindows: { "*": 200_000 } });
+  });
+
   test("without check_model, `parley provider check` uses the provider's first model that is the default or in a route", () => {
     const { providers } = parse(`
       default_model: route:main
@@ -153,6 +174,10 @@ describe("parseSettings", () => {
     ["providers: { mine: { base_url: https://x/v1, headers: { Authorization: b } } }", /headers/],
     ["providers: { mine: { base_url: https://x/v1, timeouts: { connect_ms: 0 } } }", /connect_ms must be >= 1/],
     ["providers: { builtin: { base_url: https://x/v1 } }", /providers/],
+    ["providers: { mine: { kind: other, base_url: https://x/v1 } }", /providers\.mine\.kind must be equal to one of/],
+    ["providers: { mine: { kind: anthropic, base_url: https://x/v1 } }", /providers\.mine: api_key_env is missing/],
+    ["providers: { mine: { preset: google, include_usage: true } }", /include_usage is only for the kind openai/],
+    ["{ providers: { mine: { preset: google } }, embeddings: { model: mine:m } }", /a provider without embeddings/],
     ["providers: { route: { base_url: https://x/v1 } }", /providers/],
     ["default_model: openai:gpt-4o", /default model openai:gpt-4o is not a model of/],
     ["default_model: route:main", /default model route:main is not a model of/],

@@ -11,8 +11,11 @@ import {
   createBuiltinSettings,
   DEFAULT_TOOL_LIMITS,
   type MaxTokensParameter,
+  type NativeKind,
+  type NativeSettings,
   type OpenAiSettings,
   PROVIDER_DEFAULTS,
+  type ProviderSettings,
   type Settings,
   type ToolSecret,
 } from "./settings.ts";
@@ -21,6 +24,7 @@ type NumericSettings<T> = Partial<Record<keyof T, number>>;
 
 type ProviderEntry = {
   preset?: PresetName;
+  kind?: "openai" | NativeKind;
   base_url?: string;
   api_key_env?: string;
   headers?: Record<string, string>;
@@ -106,24 +110,25 @@ function problemOf(error: ErrorObject): string {
   return `${path} ${error.message ?? "is invalid"}${property === undefined ? "" : `: ${property}`}`;
 }
 
-function readProvider(name: string, entry: ProviderEntry, options: ParseOptions, problems: string[]): OpenAiSettings {
+function readProvider(
+  name: string,
+  entry: ProviderEntry,
+  options: ParseOptions,
+  problems: string[],
+): OpenAiSettings | NativeSettings {
   const preset: Partial<Preset> = entry.preset === undefined ? {} : PRESETS[entry.preset];
+  const kind = entry.kind ?? preset.kind ?? "openai";
   const baseUrl = entry.base_url ?? preset.baseUrl;
   if (baseUrl === undefined) problems.push(`providers.${name}: base_url is missing`);
   else if (!URL.canParse(baseUrl)) problems.push(`providers.${name}: base_url is not a URL`);
   const keyName = entry.api_key_env ?? preset.apiKeyEnv;
-  const tokens = entry.max_output_tokens;
-  const parameter = entry.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";
   const apiKey =
     keyName === undefined ? undefined : readRequiredSecret(`providers.${name}`, keyName, options, problems);
-  return {
-    kind: "openai",
+  const settings = {
     name,
     baseUrl: baseUrl ?? "",
     apiKey,
     headers: entry.headers ?? {},
-    includeUsage: entry.include_usage ?? preset.includeUsage ?? true,
-    outputLimit: tokens === undefined ? undefined : { tokens, parameter },
     timeouts: override(PROVIDER_DEFAULTS.timeouts, entry.timeouts),
     retries: override(PROVIDER_DEFAULTS.retries, entry.retries),
     concurrency: override(PROVIDER_DEFAULTS.concurrency, entry.concurrency),
@@ -132,6 +137,16 @@ function readProvider(name: string, entry: ProviderEntry, options: ParseOptions,
     contextWindows: { ...PROVIDER_DEFAULTS.contextWindows, ...preset.contextWindows, ...entry.context_windows },
     checkModel: entry.check_model === undefined ? "" : `${name}:${entry.check_model}`,
   };
+  const tokens = entry.max_output_tokens;
+  if (kind === "openai") {
+    const parameter = entry.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";
+    const includeUsage = entry.include_usage ?? preset.includeUsage ?? true;
+    return { kind, ...settings, includeUsage, outputLimit: tokens === undefined ? undefined : { tokens, parameter } };
+  }
+  if (keyName === undefined) problems.push(`providers.${name}: api_key_env is missing`);
+  for (const setting of ["include_usage", "max_tokens_parameter"] as const)
+    if (entry[setting] !== undefined) problems.push(`providers.${name}: ${setting} is only for the kind openai`);
+  return { kind, ...settings, outputLimit: tokens === undefined ? undefined : { tokens } };
 }
 
 function readToolSecret(name: string, entry: ToolSecretEntry, options: ParseOptions, problems: string[]): ToolSecret {
@@ -197,6 +212,12 @@ export function findUnknownModels(settings: Settings): string[] {
     );
   }
   const { embeddings } = settings;
+  const isOwner = ({ name }: ProviderSettings) => embeddings?.model.startsWith(`${name}:`) === true;
+  if (settings.providers.some((each) => isOwner(each) && each.kind !== "openai" && each.kind !== "builtin")) {
+    problems.push(
+      `embeddings.model ${embeddings?.model} is a model of a provider without embeddings: only the kind openai has them`,
+    );
+  }
   if (embeddings && !providers.some((name) => name !== BUILTIN_PROVIDER && embeddings.model.startsWith(`${name}:`))) {
     problems.push(
       `embeddings.model ${embeddings.model} is not a model of a configured provider other than ${BUILTIN_PROVIDER}`,

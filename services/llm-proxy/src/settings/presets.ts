@@ -1,7 +1,9 @@
-import { DEFAULT_CONTEXT_WINDOW, type MaxTokensParameter } from "./settings.ts";
+import { DEFAULT_CONTEXT_WINDOW, type MaxTokensParameter, type NativeKind } from "./settings.ts";
 
-/** The settings of a known provider's OpenAI-compatible endpoint. */
+/** The settings of a known provider. */
 export type Preset = {
+  /** The API; default: OpenAI's. */
+  kind?: NativeKind;
   /** Missing if each customer of the provider has their own base URL. */
   baseUrl?: string;
   /** The environment variable with the API key, unless `api_key_env` names another one; missing if the provider usually needs no key. */
@@ -31,12 +33,26 @@ export const PRESETS = {
     maxTokensParameter: "max_completion_tokens",
   },
   anthropic: {
+    kind: "anthropic",
+    baseUrl: "https://api.anthropic.com/v1",
+    apiKeyEnv: "ANTHROPIC_API_KEY",
+    includeUsage: true,
+    contextWindows: { "*": 200_000 },
+  },
+  "anthropic-compatible": {
     baseUrl: "https://api.anthropic.com/v1",
     apiKeyEnv: "ANTHROPIC_API_KEY",
     includeUsage: true,
     contextWindows: { "*": 200_000 },
   },
   google: {
+    kind: "google",
+    baseUrl: "https://generativelanguage.googleapis.com/v1beta",
+    apiKeyEnv: "GEMINI_API_KEY",
+    includeUsage: true,
+    contextWindows: { "*": 1_000_000 },
+  },
+  "google-compatible": {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     apiKeyEnv: "GEMINI_API_KEY",
     includeUsage: true,

@@ -62,17 +62,28 @@ export type CommonSettings = {
   checkModel: string;
 };
 
-export type OpenAiSettings = CommonSettings & {
-  kind: "openai";
+/** The settings of a provider that is reached over HTTP. */
+export type RemoteSettings = CommonSettings & {
   baseUrl: string;
   /** Never logged, and sent only to the host of `baseUrl`. */
   apiKey: string | undefined;
   headers: Readonly<Record<string, string>>;
+  /** Undefined for the provider's own limit. */
+  outputLimit: { tokens: number } | undefined;
+};
+
+export type OpenAiSettings = RemoteSettings & {
+  kind: "openai";
   /** Whether to request token counts. Some servers refuse such requests. */
   includeUsage: boolean;
   /** The maximum number of tokens of a completion, and the request's parameter for it. Undefined for the provider's own limit. */
   outputLimit: OutputLimit | undefined;
 };
+
+/** An API other than OpenAI's. */
+export type NativeKind = "anthropic" | "google";
+
+export type NativeSettings = RemoteSettings & { kind: NativeKind };
 
 export type OutputLimit = { tokens: number; parameter: MaxTokensParameter };
 
@@ -81,7 +92,7 @@ export type MaxTokensParameter = "max_tokens" | "max_completion_tokens";
 
 export type BuiltinSettings = CommonSettings & { kind: "builtin" };
 
-export type ProviderSettings = OpenAiSettings | BuiltinSettings;
+export type ProviderSettings = OpenAiSettings | NativeSettings | BuiltinSettings;
 
 /** A secret that tools may authenticate with, and where it may be sent. */
 export type ToolSecret = {

@@ -10,10 +10,17 @@ export interface ChatRequest {
   prompt: string;
   isStream: boolean;
   wantsUsage: boolean;
+  /** The API that the request uses. */
+  format: "openai" | "anthropic" | "google";
 }
 
-/** Parses a request body. Missing fields and fields of another type count as empty. */
-export function parseChatRequest(body: unknown): ChatRequest {
+/** The paths of Gemini's API have the model and the method. */
+const GOOGLE_PATH = /\/models\/([^/:]+):streamGenerateContent$/;
+
+/** Parses a request. Missing fields and fields of another type count as empty. */
+export function parseChatRequest(body: unknown, path: string = ""): ChatRequest {
+  const [, googleModel] = GOOGLE_PATH.exec(path) ?? [];
+  if (googleModel !== undefined) return parseGoogleRequest(body, decodeURIComponent(googleModel));
   const { model, messages, stream, stream_options: options } = asObject(body);
   const list: unknown[] = Array.isArray(messages) ? messages : [];
   const last = asObject(list.findLast((message) => asObject(message).role === "user"));
@@ -21,10 +28,33 @@ export function parseChatRequest(body: unknown): ChatRequest {
     id: `chatcmpl-${randomUUID()}`,
     created: Math.floor(Date.now() / 1000),
     model: typeof model === "string" ? model : "",
-    prompt: typeof last.content === "string" ? last.content : "",
+    prompt: readText(last.content),
     isStream: stream === true,
     wantsUsage: asObject(options).include_usage === true,
+    format: path.endsWith("/messages") ? "anthropic" : "openai",
   };
+}
+
+function parseGoogleRequest(body: unknown, model: string): ChatRequest {
+  const { contents } = asObject(body);
+  const list: unknown[] = Array.isArray(contents) ? contents : [];
+  const last = asObject(list.findLast((content) => asObject(content).role === "user"));
+  return {
+    id: randomUUID(),
+    created: Math.floor(Date.now() / 1000),
+    model,
+    prompt: readText(last.parts),
+    isStream: true,
+    wantsUsage: true,
+    format: "google",
+  };
+}
+
+/** Returns the text of a message's content, which is a text or a list of parts. */
+function readText(content: unknown): string {
+  if (typeof content === "string") return content;
+  const parts: unknown[] = Array.isArray(content) ? content : [];
+  return parts.map((part) => asObject(part).text ?? "").join("");
 }
 
 function asObject(value: unknown): Record<string, unknown> {

@@ -1,8 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChatRequest } from "./chat-request.ts";
-import { defaultTokens, fixedUsage, NEVER_MS, type Reply } from "./reply.ts";
-import { withTotal } from "./stream.ts";
+import { defaultTokens, fixedUsage, NEVER_MS, type Reply, withTotal } from "./reply.ts";
 
 export interface JsonReplyOptions {
   reply: Reply;

@@ -11,6 +11,10 @@ export interface Reply {
   tokens?: string[];
   /** Tool calls after the tokens. The provider streams the arguments in two parts. A reply that is not streamed has no tool calls. */
   toolCalls?: { name: string; arguments: string; id?: string }[];
+  /** What the model thinks before the tokens, with the signature that must go back to the provider. OpenAI's format has no signature. */
+  thoughts?: { text: string; signature: string };
+  /** How many of the prompt's tokens came from the provider's cache. */
+  cachedTokens?: number;
   /** Delay before the first token; `everyMs` by default. */
   firstTokenMs?: number;
   /** Delay before each further token. */
@@ -55,3 +59,9 @@ export const NEVER_MS = 2 ** 30;
 export const fixedUsage: Usage = { prompt_tokens: 21, completion_tokens: 34 };
 
 export const defaultTokens = ["Hello", " from", " the", " scripted", " provider", ",", " token", " by", " token", "."];
+
+export const defaultReplyText: string = defaultTokens.join("");
+
+export function withTotal(usage: Usage): object {
+  return { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens };
+}

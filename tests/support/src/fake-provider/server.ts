@@ -30,7 +30,7 @@ export interface ReceivedRequest {
 export type Script = Reply[] | ((request: ReceivedRequest, index: number) => Reply | undefined);
 
 export interface FakeProvider {
-  /** The base URL for OpenAI clients, ending in /v1. */
+  /** The base URL for clients of all APIs, ending in /v1. */
   url: string;
   port: number;
   requests: ReceivedRequest[];
@@ -41,7 +41,10 @@ export interface FakeProvider {
   close(): Promise<void>;
 }
 
-/** Starts a scripted, OpenAI-compatible provider. Another process can read `GET /requests` and send a list of replies to `PUT /script`. */
+/**
+ * Starts a scripted provider with the APIs of OpenAI, Anthropic (`/v1/messages`) and Gemini (`/v1/models/…:streamGenerateContent`). Another
+ * process can read `GET /requests` and send a list of replies to `PUT /script`.
+ */
 export async function startFakeProvider(
   script: Script = [],
   { port = 0, host = "127.0.0.1" } = {},
@@ -92,7 +95,7 @@ export async function startFakeProvider(
 
   async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body: unknown = await json(request).catch(() => undefined);
-    const chat = parseChatRequest(body);
+    const chat = parseChatRequest(body, new URL(request.url ?? "/", "http://localhost").pathname);
     const { received, scripted, signal, markEnded } = recordRequest(request, response, body, chat.model);
     await sendReply(response, {
       chat,
@@ -107,8 +110,12 @@ export async function startFakeProvider(
   }
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    switch (`${request.method} ${new URL(request.url ?? "/", "http://localhost").pathname}`) {
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    if (request.method === "POST" && pathname.endsWith(":streamGenerateContent"))
+      return await complete(request, response);
+    switch (`${request.method} ${pathname}`) {
       case "POST /v1/chat/completions":
+      case "POST /v1/messages":
         return await complete(request, response);
       case "POST /v1/embeddings":
         return await embed(request, response);

@@ -1,7 +1,11 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep, setImmediate as tick } from "node:timers/promises";
+import { createAnthropicFormat } from "./anthropic-format.ts";
 import type { ChatRequest } from "./chat-request.ts";
+import { type CreateFormat, eventOf } from "./format.ts";
+import { createGoogleFormat } from "./google-format.ts";
+import { createOpenAiFormat } from "./openai-format.ts";
 import { defaultTokens, fixedUsage, NEVER_MS, type Reply } from "./reply.ts";
 
 export interface StreamOptions {
@@ -15,7 +19,14 @@ export interface StreamOptions {
   onCut(): void;
 }
 
-/** Streams a reply as `chat.completion.chunk` events. Injects the reply's fault after `afterTokens` tokens. */
+/** By API. */
+const FORMATS: Record<ChatRequest["format"], CreateFormat> = {
+  openai: createOpenAiFormat,
+  anthropic: createAnthropicFormat,
+  google: createGoogleFormat,
+};
+
+/** Streams a reply in the format of the request's API. Injects the reply's fault after `afterTokens` tokens. */
 export async function sendStream(
   response: ServerResponse,
   { chat, reply, signal, onToken, onCut }: StreamOptions,
@@ -24,7 +35,6 @@ export async function sendStream(
     tokens = reply.toolCalls ? [] : defaultTokens,
     newline = "\n",
     finishReason = reply.toolCalls ? "tool_calls" : "stop",
-    hasDone = true,
   } = reply;
   const usage = reply.usage === undefined ? fixedUsage : reply.usage;
   response.socket?.setNoDelay(true);
@@ -40,24 +50,24 @@ export async function sendStream(
       if (reply.bytesPerWrite) await tick(undefined, { signal });
     }
   };
-  const chunk = (fields: object) =>
-    write(
-      `data: ${JSON.stringify({ id: chat.id, object: "chat.completion.chunk", created: chat.created, model: chat.model, ...fields })}`,
-    );
-  const delta = (content: object, reason: string | null = null) =>
-    chunk({ choices: [{ index: 0, delta: content, finish_reason: reason }] });
+  const writeAll = async (lines: readonly string[]) => {
+    for (const line of lines) await write(line);
+  };
 
-  await delta({ role: "assistant", content: "" });
+  const { [chat.format]: createFormat } = FORMATS;
+  const format = createFormat(chat, reply);
+  await writeAll(format.begin);
   for (const part of reply.preamble ?? []) {
     if (reply.everyMs) await sleep(reply.everyMs, undefined, { signal });
-    await write(typeof part === "string" ? part : `data: ${JSON.stringify(part)}`);
+    await write(typeof part === "string" ? part : eventOf(part));
   }
+  if (reply.thoughts) await writeAll(format.thoughts(reply.thoughts));
   for (const [index, content] of tokens.slice(0, reply.afterTokens).entries()) {
     const waitMs = (index === 0 ? reply.firstTokenMs : undefined) ?? reply.everyMs ?? 0;
     if (waitMs > 0) await sleep(waitMs, undefined, { signal });
-    if (reply.hasComments) await write(": still working");
+    if (reply.hasComments) await write(format.comment);
     onToken();
-    await delta({ content });
+    await writeAll(format.text(content));
   }
   switch (reply.fault) {
     case "cut":
@@ -72,28 +82,16 @@ export async function sendStream(
       response.end();
       return;
     case "error":
-      await write(
-        `data: ${JSON.stringify({ error: { message: "The server had an error", type: "server_error", code: null } })}`,
-      );
+      await writeAll(format.error);
       response.end();
       return;
     case undefined:
   }
-  for (const [index, { id = `call_${index}`, name, arguments: json }] of (reply.toolCalls ?? []).entries()) {
-    const middle = Math.ceil(json.length / 2);
-    const call = (fields: object) => delta({ tool_calls: [{ index, ...fields }] });
-    await call({ id, type: "function", function: { name, arguments: "" } });
-    for (const part of [json.slice(0, middle), json.slice(middle)]) await call({ function: { arguments: part } });
-  }
-  if (finishReason) await delta({}, finishReason);
+  if (reply.toolCalls) await writeAll(format.toolCalls(reply.toolCalls));
+  if (finishReason) await writeAll(format.finish(finishReason));
   if (reply.usageDelayMs) await sleep(reply.usageDelayMs, undefined, { signal });
-  if (usage && chat.wantsUsage) await chunk({ choices: [], usage: withTotal(usage) });
-  if (hasDone) await write("data: [DONE]");
+  await writeAll(format.end(usage));
   response.end();
-}
-
-export function withTotal(usage: { prompt_tokens: number; completion_tokens: number }): object {
-  return { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens };
 }
 
 /** Resolves when Node.js has passed all written data to the operating system. */

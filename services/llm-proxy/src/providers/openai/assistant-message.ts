@@ -1,10 +1,10 @@
 import type { ToolRequest } from "../../tools/index.ts";
-import { failureFromReason } from "./failure.ts";
+import { failureFromReason } from "../failure.ts";
 import { type Fields, isObject, measureJson, mergeElement, mergeFields } from "./merge-deltas.ts";
 import { ToolCallAssembler, type ToolCallContext } from "./tool-call-deltas.ts";
 
 /** Longer than any real message. Bounds the memory of a stream. */
-const MAX_CHARACTERS = 4 * 1024 * 1024;
+export const MAX_CHARACTERS: number = 4 * 1024 * 1024;
 
 /** The fields of a delta that Parley reads. The others go back to the provider as they are. */
 const READ_FIELDS: ReadonlySet<string> = new Set(["role", "refusal", "content", "tool_calls", "function_call"]);

@@ -1,11 +1,16 @@
 import { hasVisibleText } from "../../text.ts";
-import { failureFromStatus, ProviderFailure, toProviderCode } from "../failure.ts";
+import {
+  createTruncatedFailure,
+  failureFromReason,
+  failureFromStatus,
+  ProviderFailure,
+  toProviderCode,
+} from "../failure.ts";
+import { isRefusalError, toStopCause } from "../finish-reason.ts";
 import { EventStreamParser } from "../http/event-stream-parser.ts";
 import type { FinishedCompletion, StopCause, Usage } from "../provider.ts";
 import { readProviderError } from "../provider-error.ts";
 import { AssistantMessage } from "./assistant-message.ts";
-import { failureFromReason } from "./failure.ts";
-import { isRefusalError, toStopCause } from "./finish-reason.ts";
 import { isObject } from "./merge-deltas.ts";
 import { ThinkingFilter } from "./thinking-filter.ts";
 import type { ToolCallContext } from "./tool-call-deltas.ts";
@@ -70,9 +75,7 @@ export class ChatStreamReader {
       this.#events.end();
       if (this.#hasFinishReason) this.#finish();
     });
-    if (!this.isFinished) {
-      throw new ProviderFailure("provider_error", "truncated", { isRetryable: true, isProviderFault: true });
-    }
+    if (!this.isFinished) throw createTruncatedFailure();
     return text;
   }
 

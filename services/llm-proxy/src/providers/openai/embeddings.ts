@@ -1,8 +1,8 @@
 import type { OpenAI } from "openai";
-import { ProviderFailure } from "../failure.ts";
+import { failureFromBodyError, failureFromReason, ProviderFailure } from "../failure.ts";
 import { asStreamedResponse, readText } from "../http/response-body.ts";
 import type { EmbeddingRequest, Embeddings } from "../provider.ts";
-import { failureFromBodyError, failureFromReason, failureFromRequestError } from "./failure.ts";
+import { failureFromRequestError } from "./failure.ts";
 
 /** Far larger than any valid response: an Embed call has at most 64 texts (embed.rpc.ts). */
 const MAX_BYTES = 16 * 1024 * 1024;

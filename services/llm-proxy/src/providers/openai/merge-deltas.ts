@@ -1,4 +1,4 @@
-import { failureFromReason } from "./failure.ts";
+import { failureFromReason } from "../failure.ts";
 
 /** The JSON fields of an assistant message, a tool call, or a part of one. */
 export type Fields = Record<string, unknown>;

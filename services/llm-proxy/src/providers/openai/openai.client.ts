@@ -1,6 +1,8 @@
 import { OpenAI } from "openai";
-import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import type { OpenAiSettings } from "../../settings/index.ts";
+import { failureFromBodyError, failureFromReason } from "../failure.ts";
+import { isRefusedRequest } from "../finish-reason.ts";
+import { createAgent } from "../http/agent.client.ts";
 import { asStreamedResponse, READER_STOPPED, type ResponseBody, readText } from "../http/response-body.ts";
 import { createStreamingFetch, MAX_ERROR_BODY_BYTES } from "../http/streaming-fetch.client.ts";
 import type { CompletionRequest, Provider } from "../provider.ts";
@@ -8,8 +10,7 @@ import { readProviderError } from "../provider-error.ts";
 import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
-import { failureFromBodyError, failureFromReason, failureFromRequestError } from "./failure.ts";
-import { isRefusedRequest } from "./finish-reason.ts";
+import { failureFromRequestError } from "./failure.ts";
 import { renderMessages } from "./render-messages.ts";
 
 /** How long a response may continue after `[DONE]` before the connection is closed. */
@@ -45,15 +46,6 @@ export function createOpenAiProvider(settings: OpenAiSettings, proxyUrl?: string
     embed: (request) => embed(client, request),
     close: () => agent.close(),
   };
-}
-
-function createAgent({ baseUrl, timeouts }: OpenAiSettings, proxyUrl: string | undefined): Dispatcher {
-  // undici's own timeouts are off, because AttemptTimer covers the whole attempt.
-  const options = { headersTimeout: 0, bodyTimeout: 0 };
-  const connect = { timeout: timeouts.connectMs };
-  // A model server in the cluster has an http URL and is reached directly.
-  if (proxyUrl === undefined || !baseUrl.startsWith("https:")) return new Agent({ ...options, connect });
-  return new ProxyAgent({ ...options, uri: proxyUrl, proxyTls: connect, requestTls: connect });
 }
 
 async function stream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<void> {

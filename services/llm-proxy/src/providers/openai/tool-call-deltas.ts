@@ -1,9 +1,9 @@
 import type { ToolRequest } from "../../tools/index.ts";
-import { failureFromReason } from "./failure.ts";
+import { failureFromReason } from "../failure.ts";
 import { type Fields, isObject, mergeFields } from "./merge-deltas.ts";
 
-const MAX_CALLS = 64;
-const MAX_ARGUMENTS_CHARACTERS = 64 * 1024;
+export const MAX_CALLS = 64;
+export const MAX_ARGUMENTS_CHARACTERS: number = 64 * 1024;
 const MAX_NAME_CHARACTERS = 128;
 /** Limit of checks whether long arguments are complete. Real providers cause a few: each check parses all arguments so far. */
 const MAX_LONG_CHECKS = 1_000;

@@ -1,4 +1,4 @@
-import type { StopCause } from "../provider.ts";
+import type { StopCause } from "./provider.ts";
 
 // Without case and punctuation, as in `content_filter`, `SAFETY` and `ContentPolicyViolationError`.
 const LENGTH_REASONS: ReadonlySet<string> = new Set([
@@ -73,7 +73,7 @@ export function isRefusalError(error: unknown): boolean {
   );
 }
 
-/** Whether an error of the OpenAI SDK reports that the provider declined to answer the prompt. Only some providers use status 400 for it. */
+/** Whether an error response reports that the provider declined to answer the prompt. `error` has its status, and its JSON body as `error`, as in the OpenAI SDK. Only some providers use status 400 for it. */
 export function isRefusedRequest(error: unknown): boolean {
   const { status, error: body } = (error ?? {}) as { status?: unknown; error?: unknown };
   return typeof status === "number" && status >= 400 && status < 500 && isRefusalError(body);

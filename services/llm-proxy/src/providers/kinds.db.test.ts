@@ -1,0 +1,359 @@
+import { randomUUID } from "node:crypto";
+import { Role } from "@parley/rpc/llm";
+import {
+  defaultReplyText,
+  type FakeProvider,
+  fixedUsage,
+  freePort,
+  type ReceivedRequest,
+  type Reply,
+  startFakeProvider,
+  startToolServer,
+  type ToolServer,
+} from "@parley/test-support";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
+
+const KEY = "key-of-the-provider";
+const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoZS10aG91Z2h0cw==";
+const THOUGHTS = { text: "Secret thoughts. ", signature: SIGNATURE };
+const PRICE = "{ input: 1000, output: 2000 }";
+
+/** By kind: the header with the key, and whether the API has signatures of thoughts. */
+const KINDS = {
+  openai: { keyHeader: "authorization", key: `Bearer ${KEY}`, hasSignatures: false },
+  anthropic: { keyHeader: "x-api-key", key: KEY, hasSignatures: true },
+  google: { keyHeader: "x-goog-api-key", key: KEY, hasSignatures: true },
+} as const;
+type Kind = keyof typeof KINDS;
+
+let provider: FakeProvider;
+let other: FakeProvider;
+let tools: ToolServer;
+let proxy: TestProxy;
+beforeAll(async () => {
+  [provider, other, tools] = await Promise.all([startFakeProvider(), startFakeProvider(), startToolServer()]);
+  const unreachable = `http://127.0.0.1:${await freePort()}/v1`;
+  const providersOf = (kind: string) => `
+        ${kind}:
+          kind: ${kind}
+          base_url: ${provider.url}
+          api_key_env: KEY
+          max_output_tokens: 500
+          timeouts: { first_token_ms: 700, silence_ms: 700 }
+          retries: { max_attempts: 2, base_delay_ms: 1 }
+          breaker: { failures: 1000 }
+          prices: { "*": ${PRICE} }
+        fragile-${kind}:
+          kind: ${kind}
+          base_url: ${provider.url}
+          api_key_env: KEY
+          retries: { max_attempts: 1 }
+          breaker: { failures: 3, cooldown_ms: 60000 }
+        away-${kind}: { kind: ${kind}, base_url: "${unreachable}", api_key_env: KEY, retries: { max_attempts: 1 } }`;
+  const routesOf = (kind: string) => `
+        ${kind}-first: ["${kind}:m", "other:m"]
+        ${kind}-second: ["other:m", "${kind}:m"]`;
+  proxy = await startTestProxy({
+    environment: { KEY, EGRESS_ALLOW: "127.0.0.1" },
+    config: `
+      providers:
+        other: { base_url: "${other.url}", retries: { max_attempts: 1 } }
+        ${Object.keys(KINDS).map(providersOf).join("")}
+      routes:
+        ${Object.keys(KINDS).map(routesOf).join("")}
+    `,
+  });
+});
+afterAll(async () => {
+  await proxy.drop();
+  await Promise.all([provider.close(), other.close(), tools.close()]);
+});
+beforeEach(() => {
+  provider.reset();
+  other.reset();
+  tools.requests.length = 0;
+  tools.respondWith(() => ({ body: '{"state":"sent"}' }));
+});
+
+const bodyOf = (request: ReceivedRequest | undefined) => JSON.stringify(request?.body);
+
+describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
+  const { keyHeader, key, hasSignatures } = KINDS[kind];
+  const model = `${kind}:m`;
+
+  /** Runs a generation whose requests get the replies in their order, and returns its messages and its row in the call log. */
+  async function generate(
+    replies: Reply[],
+    { model: asked = model, ...options }: { model?: string; calls?: boolean } = {},
+  ) {
+    provider.script(replies);
+    const turnId = randomUUID();
+    const messages = [{ role: Role.USER, content: "Where is my order?" }];
+    const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
+    const value = { description: "Finds an order.", method: "GET", url: `${tools.url}/orders/{id}`, parameters };
+    const tool = { name: "order", secret: "", kind: { case: "http" as const, value } };
+    const events = await proxy.generate({
+      turnId,
+      model: asked,
+      prompt: { system: "Be kind.", fallback: "No.", messages, tools: options.calls ? [tool] : [] },
+    });
+    const [row] = await proxy.rowsOf("ws_test", turnId);
+    return { events, row, status: statusOf(events) };
+  }
+
+  test("streams the text, has one end and the provider's counts, and sends the key in the API's own header", async () => {
+    const { events, row, status } = await generate([{ everyMs: 20 }]);
+    expect(status).toBe("COMPLETE");
+    expect(events.text).toBe(defaultReplyText);
+    expect(events.texts.length).toBeGreaterThan(2);
+    expect([row?.tokensIn, row?.tokensOut, row?.estimated]).toEqual([
+      fixedUsage.prompt_tokens,
+      fixedUsage.completion_tokens,
+      false,
+    ]);
+    expect(Number(row?.cost)).toBeCloseTo(
+      (fixedUsage.prompt_tokens * 1_000 + fixedUsage.completion_tokens * 2_000) / 1e6,
+    );
+    const [request] = provider.requests;
+    expect(request?.headers[keyHeader]).toBe(key);
+    expect(request?.headers["accept-encoding"]).toBe("identity");
+    expect(bodyOf(request)).toMatch(/Be kind\..*Where is my order\?|Where is my order\?.*Be kind\./);
+    expect(bodyOf(request)).toContain("500");
+  });
+
+  test("uses one connection for completions that follow each other", async () => {
+    for (let i = 0; i < 3; i++) expect((await generate([{}])).status).toBe("COMPLETE");
+    expect(provider.closedByClient()).toEqual([]);
+  });
+
+  test("keeps characters whole that the bytes of the stream split", async () => {
+    const tokens = ["Grüße", " 👋🏽", " 日本語"];
+    expect((await generate([{ tokens, bytesPerWrite: 1 }])).events.text).toBe(tokens.join(""));
+  });
+
+  test("does not show thoughts", async () => {
+    const { events, status } = await generate([{ thoughts: THOUGHTS, tokens: ["42"] }]);
+    expect([status, events.text]).toEqual(["COMPLETE", "42"]);
+  });
+
+  test("ends a completion at the token limit as complete, with the detail", async () => {
+    const { events, row, status } = await generate([{ tokens: ["Half a"], finishReason: "length" }]);
+    expect([status, events.text, row?.finishDetail]).toEqual(["COMPLETE", "Half a", "length"]);
+  });
+
+  test("ends a refusal as blocked with the bot's fallback", async () => {
+    const { events, status } = await generate([{ tokens: ["I"], finishReason: "content_filter" }]);
+    expect([status, events.end.blocked?.fallback]).toEqual(["BLOCKED", "No."]);
+  });
+
+  test("tries a completion without text again", async () => {
+    const { row, status } = await generate([{ tokens: [] }, { tokens: [] }]);
+    expect([status, row?.reason]).toEqual(["PROVIDER_ERROR", "no_text"]);
+  });
+
+  describe.each(["end", "cut"] as const)("a stream with the fault %s", (fault) => {
+    test("is retried before its first text", async () => {
+      const { events, row, status } = await generate([{ fault, afterTokens: 0 }, { tokens: ["Hello"] }]);
+      expect([status, events.text, row?.attempts]).toEqual(["COMPLETE", "Hello", 2]);
+      expect(row?.tries[0]).toMatchObject({ reason: "truncated", next: "retry" });
+    });
+
+    test("ends the generation with an error after its first text", async () => {
+      const { events, row, status } = await generate([{ fault, afterTokens: 2 }]);
+      expect([status, events.text, row?.reason, row?.attempts]).toEqual([
+        "PROVIDER_ERROR",
+        "Hello from",
+        "truncated",
+        1,
+      ]);
+    });
+  });
+
+  test("a stream without a finish reason is an error", async () => {
+    const { row, status } = await generate([{ tokens: ["Hello"], finishReason: null, hasDone: false }]);
+    expect([status, row?.reason]).toEqual(["PROVIDER_ERROR", "truncated"]);
+  });
+
+  test("an error event in the stream fails over before the first text, and is an error after it", async () => {
+    const { events } = await generate(
+      [
+        { fault: "error", afterTokens: 0 },
+        { fault: "error", afterTokens: 0 },
+      ],
+      {
+        model: `route:${kind}-first`,
+      },
+    );
+    expect(events.end.model).toBe("other:m");
+    provider.reset();
+    const { status, row } = await generate([{ everyMs: 50, fault: "error", afterTokens: 2 }]);
+    expect([status, row?.attempts]).toEqual(["PROVIDER_ERROR", 1]);
+  });
+
+  test.each([
+    ["an event that is not JSON", { "content-type": "text/event-stream" }, 'data: {"a\n\n', "malformed"],
+    [
+      "a damaged line",
+      { "content-type": "text/event-stream" },
+      'd\u0001ta: {"type":"ping"}\n\ndata: {}\n\n',
+      "malformed",
+    ],
+    ["an HTML page", { "content-type": "text/html" }, "<title>Welcome</title>", "not_a_stream"],
+  ])("a response with %s is an error", async (_, headers, body, reason) => {
+    const { row, status } = await generate([{ headers, body }]);
+    expect([status, row?.reason]).toEqual(["PROVIDER_ERROR", reason]);
+  });
+
+  test("an aborted generation closes the connection within a second, before and after the first text", async () => {
+    for (const reply of [{ hangs: true }, { fault: "stall" as const, afterTokens: 1 }]) {
+      provider.reset();
+      provider.script([reply]);
+      const controller = new AbortController();
+      const aborted = proxy.generate({ model: `fragile-${kind}:m`, signal: controller.signal }).catch(() => undefined);
+      await eventually(
+        () => provider.requests[0],
+        (request) => request !== undefined && (reply.hangs === true || request.tokensSent === 1),
+      );
+      const abortedAt = Date.now();
+      controller.abort();
+      await eventually(
+        () => provider.closedByClient(),
+        (closed) => closed.length === 1,
+      );
+      expect((provider.requests[0]?.closedByClientAt ?? 0) - abortedAt).toBeLessThan(1_000);
+      await aborted;
+    }
+  });
+
+  test("stops reading while the caller does not read", async () => {
+    provider.script(() => ({ tokens: Array.from({ length: 4_000 }, () => "x".repeat(16 * 1024)) }));
+    let deltas = 0;
+    for await (const { event } of proxy.openStream({ model })) {
+      if (event.case !== "delta") continue;
+      // Longer than the silence timeout, which must not count the caller's pause.
+      if (++deltas === 1) await new Promise((resolve) => setTimeout(resolve, 1_000));
+      expect(provider.requests[0]?.tokensSent).toBeLessThan(2_000);
+      if (deltas === 20) break;
+    }
+    await eventually(
+      () => provider.closedByClient().length,
+      (closed) => closed === 1,
+    );
+  });
+
+  test.each([
+    ["the first token", { hangs: true }, "first_token_timeout"],
+    ["more text", { fault: "stall", afterTokens: 1 }, "silence_timeout"],
+  ] as const)("times out while it waits for %s", async (_, reply, reason) => {
+    const { row, status } = await generate([reply, reply]);
+    expect([status, row?.reason]).toEqual(["PROVIDER_TIMEOUT", reason]);
+  });
+
+  test("does not time out while the provider shows signs of life without text", async () => {
+    const comment = kind === "anthropic" ? 'event: ping\ndata: {"type":"ping"}' : ": still working";
+    const preamble = Array.from({ length: 5 }, () => comment);
+    const { events, row, status } = await generate([{ preamble, everyMs: 400, tokens: ["42"] }]);
+    expect([status, events.text, row?.attempts]).toEqual(["COMPLETE", "42", 1]);
+  });
+
+  test("the breaker opens after failures in a row, and then sends no request", async () => {
+    const replies = Array.from({ length: 3 }, () => ({ status: 500 }));
+    provider.script(replies);
+    for (let i = 0; i < 3; i++) await proxy.generate({ model: `fragile-${kind}:m` });
+    const { row } = await generate([], { model: `fragile-${kind}:m` });
+    expect([row?.reason, provider.requests.length]).toEqual(["breaker_open", 3]);
+  });
+
+  test("waits for Retry-After after 429, and does not wait too long", async () => {
+    const { row, status } = await generate([{ status: 429, headers: { "retry-after": "1" } }, {}]);
+    expect([status, row?.attempts]).toEqual(["COMPLETE", 2]);
+    const [first, second] = provider.requests;
+    expect((second?.receivedAt ?? 0) - (first?.receivedAt ?? 0)).toBeGreaterThanOrEqual(1_000);
+    const late = await generate([{ status: 429, headers: { "retry-after": "60" } }]);
+    expect([late.status, late.row?.attempts]).toEqual(["PROVIDER_RATE_LIMITED", 1]);
+  });
+
+  test("fails over before the first text, in both directions", async () => {
+    const first = await generate([{ status: 401 }], { model: `route:${kind}-first` });
+    expect([first.status, first.events.end.model, first.row?.failovers]).toEqual(["COMPLETE", "other:m", 1]);
+    other.script([{ status: 401 }]);
+    const second = await generate([{}], { model: `route:${kind}-second` });
+    expect([second.status, second.events.end.model, second.events.text]).toEqual(["COMPLETE", model, defaultReplyText]);
+  });
+
+  test("reports an unreachable provider as a connect error", async () => {
+    const { row, status } = await generate([], { model: `away-${kind}:m` });
+    expect([status, row?.reason]).toEqual(["PROVIDER_ERROR", "connect"]);
+  });
+
+  test("has the provider's status, code and message in the call log, without the key and the request's texts", async () => {
+    const error = { type: "invalid_request_error", code: 400, message: `Invalid order of roles. Key ${KEY}, Zlatan` };
+    const body = JSON.stringify({ type: "error", error });
+    const { row } = await generate([{ status: 400, headers: { "content-type": "application/json" }, body }]);
+    expect(row?.tries[0]).toMatchObject({ providerStatus: 400, providerCode: "invalid_request_error" });
+    expect(row?.tries[0]?.providerMessage).toContain("Invalid");
+    expect(JSON.stringify(row)).not.toContain(KEY);
+  });
+
+  test("calls tools over rounds, and gets its messages back as it sent them", async () => {
+    const calling = (id: string): Reply => ({
+      thoughts: THOUGHTS,
+      toolCalls: [{ name: "order", arguments: JSON.stringify({ id }) }],
+    });
+    const { events, row, status } = await generate([calling("A1"), calling("B2"), { tokens: ["Sent."] }], {
+      calls: true,
+    });
+    expect([status, events.text, row?.rounds, row?.toolCalls]).toEqual(["COMPLETE", "Sent.", 3, 2]);
+    expect(tools.requests.map(({ url }) => url)).toEqual(["/orders/A1", "/orders/B2"]);
+    expect(row?.tokensIn).toBe(3 * fixedUsage.prompt_tokens);
+    const last = bodyOf(provider.requests[2]);
+    expect(last.split("state").length - 1).toBe(2);
+    if (hasSignatures) expect(last.split(SIGNATURE).length - 1).toBe(2);
+    expect(bodyOf(provider.requests[0])).not.toContain("Secret thoughts");
+    expect(JSON.stringify(events.toolCalls)).not.toContain(SIGNATURE);
+    expect(JSON.stringify(row)).not.toContain(SIGNATURE);
+  });
+
+  test("calls several tools in one round, each without arguments of the others", async () => {
+    const toolCalls = ["A1", "B2", "C3"].map((id) => ({ name: "order", arguments: JSON.stringify({ id }) }));
+    const { row, status } = await generate([{ toolCalls }, { tokens: ["All."] }], { calls: true });
+    expect([status, row?.toolCalls]).toEqual(["COMPLETE", 3]);
+    expect(tools.requests.map(({ url }) => url).sort()).toEqual(["/orders/A1", "/orders/B2", "/orders/C3"]);
+  });
+
+  test("another model of the route gets the calls and their results, but no thoughts and no signatures", async () => {
+    const calling: Reply = { thoughts: THOUGHTS, toolCalls: [{ name: "order", arguments: '{"id":"A1"}' }] };
+    const { events, status } = await generate([calling, { status: 400 }], {
+      model: `route:${kind}-first`,
+      calls: true,
+    });
+    expect([status, events.end.model]).toEqual(["COMPLETE", "other:m"]);
+    const body = bodyOf(other.requests[0]);
+    expect(body).toContain("sent");
+    expect(body).not.toMatch(/Secret thoughts|c2lnbmF0dXJl/);
+  });
+
+  test("continues the tool calls of another model", async () => {
+    other.script([{ toolCalls: [{ name: "order", arguments: '{"id":"A1"}' }] }, { status: 400 }]);
+    const { events, status } = await generate([{ tokens: ["Sent."] }], { model: `route:${kind}-second`, calls: true });
+    expect([status, events.end.model, events.text]).toEqual(["COMPLETE", model, "Sent."]);
+    expect(bodyOf(provider.requests[0])).toContain("sent");
+  });
+});
+
+test("Anthropic's requests mark the instructions and the passages for its cache", async () => {
+  await proxy.generate({
+    model: "anthropic:m",
+    prompt: {
+      system: "Be kind.",
+      passages: [{ id: 1n, source: "faq.md", text: "We ship on Mondays." }],
+      messages: [{ role: Role.USER, content: "When?" }],
+    },
+  });
+  const body = provider.requests[0]?.body as { system: { text: string; cache_control?: object }[] } | undefined;
+  expect(body?.system.map(({ text, cache_control: mark }) => [text.includes("Mondays"), mark])).toEqual([
+    [false, { type: "ephemeral" }],
+    [true, { type: "ephemeral" }],
+  ]);
+});

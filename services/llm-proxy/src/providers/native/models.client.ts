@@ -1,0 +1,33 @@
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { NativeKind, NativeSettings } from "../../settings/index.ts";
+
+type ModelOptions = {
+  settings: NativeSettings;
+  /** The model's name without its provider. */
+  model: string;
+  /** Sends the model's requests. */
+  fetch: typeof fetch;
+};
+
+export type CreateModel = (options: ModelOptions) => LanguageModelV4;
+
+/** By kind. Each imports its package, so that a process without such a provider does not load the package. */
+const LOADERS: Record<NativeKind, () => Promise<CreateModel>> = {
+  async anthropic() {
+    const { createAnthropic } = await import("@ai-sdk/anthropic");
+    return ({ settings, model, fetch }) => createAnthropic({ ...readOptions(settings), fetch })(model);
+  },
+  async google() {
+    const { createGoogle } = await import("@ai-sdk/google");
+    return ({ settings, model, fetch }) => createGoogle({ ...readOptions(settings), fetch })(model);
+  },
+};
+
+export function loadModels(kind: NativeKind): Promise<CreateModel> {
+  return LOADERS[kind]();
+}
+
+/** Sets the URL and the key, because the package would read missing ones from the environment. parseSettings requires a key. */
+function readOptions({ baseUrl, apiKey = "none", headers }: NativeSettings) {
+  return { baseURL: baseUrl, apiKey, headers: { ...headers } };
+}

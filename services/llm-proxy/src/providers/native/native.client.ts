@@ -1,0 +1,141 @@
+import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import type { NativeSettings } from "../../settings/index.ts";
+import { createTruncatedFailure, failureFromConnectError, failureFromReason } from "../failure.ts";
+import { createAgent } from "../http/agent.client.ts";
+import { READER_STOPPED, type ResponseBody, readText, StreamedResponse } from "../http/response-body.ts";
+import { createStreamingFetch, MAX_ERROR_BODY_BYTES } from "../http/streaming-fetch.client.ts";
+import type { CompletionRequest, Provider } from "../provider.ts";
+import { readProviderError } from "../provider-error.ts";
+import { WellFormedTextBuffer } from "../well-formed-text.ts";
+import { toWebStream } from "./event-stream-body.ts";
+import { isRefusal, toFailure } from "./failure.ts";
+import { type CreateModel, loadModels } from "./models.client.ts";
+import { renderMessages } from "./render-messages.ts";
+import { StreamReader } from "./stream-reader.ts";
+
+/** How long a response may continue after the model has finished before the connection is closed. */
+const DRAIN_MS = 1_000;
+
+/**
+ * Creates a provider with an API of its own, through the package of Vercel's AI SDK for that API. Parley uses the package's LanguageModel only, which
+ * sends one request and does not retry. Connections to an https URL go through `proxyUrl`, if given.
+ */
+export function createNativeProvider(settings: NativeSettings, proxyUrl?: string): Provider {
+  const agent = createAgent(settings, proxyUrl);
+  const send = createStreamingFetch(agent);
+  const models = loadModels(settings.kind);
+  // The error is reported by the requests that await the promise.
+  models.catch(() => undefined);
+  return {
+    hasModel: () => true,
+    stream: async (request) => stream({ createModel: await models, settings, send }, request),
+    close: () => agent.close(),
+  };
+}
+
+type Connection = { createModel: CreateModel; settings: NativeSettings; send: typeof fetch };
+
+async function stream({ createModel, settings, send }: Connection, request: CompletionRequest): Promise<void> {
+  let body: ResponseBody | undefined;
+  const fetchBody: typeof fetch = async (url, init) => {
+    const response = await sendRequest(send, url, init);
+    if (!(response instanceof StreamedResponse)) return response;
+    body = response.stream;
+    return new Response(toWebStream(body, request.onSignOfLife), response);
+  };
+  const model = createModel({ settings, model: request.model, fetch: fetchBody });
+  try {
+    const result = await Promise.resolve(model.doStream(createOptions(settings, request))).catch((error: unknown) => {
+      if (isRefusal(error)) return "refused" as const;
+      // Without a response, the SDK could not build the request.
+      throw toFailure(error, body === undefined ? "internal" : "malformed");
+    });
+    if (result === "refused") {
+      request.onFinished({ stopCause: "refusal", finishReason: "content_filter", toolRequests: [] });
+      return;
+    }
+    const parts = result.stream.getReader();
+    await passOn(parts, request);
+    if (body !== undefined) void drain(parts, body);
+  } catch (error) {
+    body?.abort(READER_STOPPED);
+    throw error;
+  }
+}
+
+function createOptions(settings: NativeSettings, request: CompletionRequest): LanguageModelV4CallOptions {
+  const { tools, mustAnswerWithoutTools, signal } = request;
+  return {
+    prompt: renderMessages(request),
+    abortSignal: signal,
+    ...(settings.outputLimit && { maxOutputTokens: settings.outputLimit.tokens }),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => ({
+        type: "function" as const,
+        name,
+        description,
+        inputSchema: parameters,
+      })),
+      toolChoice: { type: mustAnswerWithoutTools ? ("none" as const) : ("auto" as const) },
+    }),
+  };
+}
+
+/** Passes the text of a stream on until the model has finished. */
+async function passOn(
+  parts: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
+  request: CompletionRequest,
+): Promise<void> {
+  const reader = new StreamReader({
+    toolNames: request.tools.map(({ name }) => name),
+    round: request.toolRounds.length,
+  });
+  const wellFormed = new WellFormedTextBuffer();
+  try {
+    while (reader.completion === undefined) {
+      const { value: part } = await parts.read().catch((error: unknown) => {
+        throw toFailure(error);
+      });
+      if (part === undefined) throw createTruncatedFailure();
+      const piece = wellFormed.push(reader.push(part));
+      const text = reader.completion === undefined ? piece : piece + wellFormed.flush();
+      if (text === "" && reader.hasOutput) request.onThoughts();
+      const backpressure = text === "" ? undefined : request.onText(text);
+      // Called before waiting for room in the sink: a timeout during that wait must not fail a finished completion.
+      if (reader.completion !== undefined) request.onFinished(reader.completion);
+      // Backpressure: nothing is read until the sink has room.
+      await backpressure;
+    }
+  } finally {
+    if (reader.usage !== undefined) request.onUsage(reader.usage);
+  }
+}
+
+/** Reads the rest, so that the connection can serve the next request. If the response has not ended after DRAIN_MS, closes the connection. */
+async function drain(parts: ReadableStreamDefaultReader<LanguageModelV4StreamPart>, body: ResponseBody): Promise<void> {
+  const timer = setTimeout(() => body.abort(READER_STOPPED), DRAIN_MS);
+  try {
+    while (!(await parts.read()).done);
+  } catch {
+    // The completion has arrived, so a broken connection does not matter.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Content types of responses that are not event streams despite their status 200, such as error pages. */
+const NOT_A_STREAM = /^(text\/html|application\/json)\b/i;
+
+/** Throws ProviderFailure if the provider is unreachable, or if the response's content type matches NOT_A_STREAM. */
+async function sendRequest(send: typeof fetch, ...[url, init]: Parameters<typeof fetch>): Promise<Response> {
+  const headers = new Headers(init?.headers);
+  // A server that compresses an event stream may hold tokens back.
+  headers.set("accept-encoding", "identity");
+  const response = await send(url, { ...init, headers }).catch((error: unknown) => {
+    throw failureFromConnectError(error);
+  });
+  if (!(response instanceof StreamedResponse) || !NOT_A_STREAM.test(response.headers.get("content-type") ?? ""))
+    return response;
+  const text = await readText(response.stream, MAX_ERROR_BODY_BYTES).catch(() => "");
+  throw failureFromReason("not_a_stream", { status: response.status, ...readProviderError(text) });
+}

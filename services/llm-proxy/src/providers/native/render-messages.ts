@@ -1,0 +1,62 @@
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
+import type { ToolRound } from "../../tools/index.ts";
+import { createCallId } from "../openai/tool-call-deltas.ts";
+import type { CompletionRequest } from "../provider.ts";
+import { renderPrompt, renderSystem } from "../render-prompt.ts";
+import { parseObject } from "./parse-object.ts";
+
+/**
+ * Anthropic caches the prompt up to each mark: up to the instructions, which all sessions of a bot share, and up to the passages, which the rounds of a
+ * reply share. The other providers ignore the marks, and cache by themselves or not at all.
+ */
+const CACHE_MARK = { anthropic: { cacheControl: { type: "ephemeral" } } };
+
+/** Renders a prompt and its tool calls for the AI SDK. A model gets its own earlier messages back as it sent them. */
+export function renderMessages({
+  prompt,
+  toolRounds,
+}: Pick<CompletionRequest, "prompt" | "toolRounds">): LanguageModelV4Prompt {
+  const system = renderSystem(prompt);
+  return [
+    ...system.map((content, position): LanguageModelV4Message => {
+      const isMarked = position === 0 || position === system.length - 1;
+      return { role: "system", content, ...(isMarked && { providerOptions: CACHE_MARK }) };
+    }),
+    ...renderPrompt(prompt).flatMap(({ role, content }): LanguageModelV4Message[] =>
+      role === "system" ? [] : [{ role, content: [{ type: "text", text: content }] }],
+    ),
+    ...toolRounds.flatMap(renderRound),
+  ];
+}
+
+function renderRound(round: ToolRound, roundNumber: number): LanguageModelV4Message[] {
+  const { text, calls, assistantMessage } = round;
+  // The calls of another model get new ids, because some providers accept only ids in their own format.
+  const idOf = (position: number) =>
+    assistantMessage === undefined ? createCallId(roundNumber, position) : (calls[position]?.request.id ?? "");
+  const rendered = {
+    role: "assistant" as const,
+    content: [
+      ...(text === "" ? [] : [{ type: "text" as const, text }]),
+      ...calls.map(({ request }, position) => ({
+        type: "tool-call" as const,
+        toolCallId: idOf(position),
+        toolName: request.name,
+        input: parseObject(request.arguments),
+      })),
+    ],
+  };
+  return [
+    // StreamReader has built the model's own message.
+    (assistantMessage as LanguageModelV4Message | undefined) ?? rendered,
+    {
+      role: "tool",
+      content: calls.map(({ request, result }, position) => ({
+        type: "tool-result",
+        toolCallId: idOf(position),
+        toolName: request.name,
+        output: { type: "text", value: result },
+      })),
+    },
+  ];
+}

@@ -771,6 +771,7 @@ describe("parley usage --all", () => {
       calls: 2,
       tokens_in: expect.any(Number),
       tokens_out: expect.any(Number),
+      tokens_cached: 0,
       cost: "0",
       unpriced_calls: 2,
       estimated_calls: 1,
@@ -783,7 +784,7 @@ describe("parley usage --all", () => {
 
     const { stdout: csv } = await run("usage", "--all", "--csv", "--month", billing.month);
     expect(csv.split("\r\n")[0]).toBe(
-      "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted",
+      "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted,tokens_cached",
     );
     expect(csv).toContain(`\r\n${billing.month},${id},"'=Müller, ""Söhne""",free,100,1,0,2,`);
     const { stdout: table } = await run("usage", "--all");

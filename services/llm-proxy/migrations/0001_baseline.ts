@@ -37,6 +37,9 @@ export async function up(knex: Knex): Promise<void> {
       rounds         integer NOT NULL DEFAULT 1,
       tool_calls     integer NOT NULL DEFAULT 0,
       tools_ms       integer NOT NULL DEFAULT 0,
+      -- The parts of tokens_in that the providers read from their caches and wrote to them; 0 if unknown.
+      tokens_cached        integer NOT NULL DEFAULT 0,
+      tokens_cache_written integer NOT NULL DEFAULT 0,
       -- The attempts in order, each an AttemptRow of calls.store.ts. Always read and written as a whole.
       tries          jsonb NOT NULL DEFAULT '[]',
       PRIMARY KEY (workspace_id, call_id)

@@ -15,6 +15,8 @@ const row: CallRow = {
   asked: "route:main",
   tokensIn: 2_147_483_647,
   tokensOut: 0,
+  tokensCached: 5,
+  tokensCacheWritten: 2,
   estimated: true,
   queueMs: 1,
   firstTokenMs: 2,

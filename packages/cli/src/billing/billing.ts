@@ -22,6 +22,8 @@ export type Bill = {
   calls: number;
   tokens_in: number;
   tokens_out: number;
+  /** How many of `tokens_in` the providers read from their caches. */
+  tokens_cached: number;
   /** A decimal in the currency of the price table. */
   cost: string;
   /** Calls that used tokens but have no price; `cost` excludes them. */
@@ -119,6 +121,7 @@ function createBill(
     calls: Number(sum?.calls ?? 0),
     tokens_in: Number(sum?.tokensIn ?? 0),
     tokens_out: Number(sum?.tokensOut ?? 0),
+    tokens_cached: Number(sum?.tokensCached ?? 0),
     cost: formatDecimal(parseDecimal(sum?.cost ?? "0")),
     unpriced_calls: Number(sum?.unpricedCalls ?? 0),
     estimated_calls: Number(sum?.estimatedCalls ?? 0),
@@ -131,7 +134,7 @@ function sumBills(bills: readonly Bill[]): BillingRun["totals"] {
   const hasWeeks = bills.some(({ last_week }) => last_week !== undefined);
   return {
     ...{ used: sum("used"), held: sum("held"), adjusted: sum("adjusted"), calls: sum("calls") },
-    ...{ tokens_in: sum("tokens_in"), tokens_out: sum("tokens_out") },
+    ...{ tokens_in: sum("tokens_in"), tokens_out: sum("tokens_out"), tokens_cached: sum("tokens_cached") },
     cost: formatDecimal(bills.reduce<Decimal>((total, { cost }) => total + parseDecimal(cost), 0n)),
     ...{ unpriced_calls: sum("unpriced_calls"), estimated_calls: sum("estimated_calls") },
     ...(hasWeeks && { last_week: sum("last_week"), week_before: sum("week_before") }),

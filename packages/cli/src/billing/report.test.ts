@@ -8,6 +8,7 @@ const NO_USAGE = {
   calls: 0,
   tokens_in: 0,
   tokens_out: 0,
+  tokens_cached: 0,
   cost: "0",
   unpriced_calls: 0,
   estimated_calls: 0,
@@ -21,16 +22,16 @@ const billing = (...workspaces: Bill[]): BillingRun => ({
 });
 
 const HEADER =
-  "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted\r\n";
+  "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted,tokens_cached\r\n";
 
 test("the CSV follows RFC 4180: its lines end with CRLF, and it quotes only values that need quotes", () => {
   const names = ['Müller, "Söhne" & Co', "two\nlines", "a\rreturn", "plain"];
   const { text } = reportBilling(billing(...names.map((name, index) => workspace(`w${index}`, name))), "csv");
   expect(text).toBe(
-    `${HEADER}2026-10,w0,"Müller, ""Söhne"" & Co",pro,5000,0,0,0,0,0,0,0,0,0\r\n` +
-      '2026-10,w1,"two\nlines",pro,5000,0,0,0,0,0,0,0,0,0\r\n' +
-      '2026-10,w2,"a\rreturn",pro,5000,0,0,0,0,0,0,0,0,0\r\n' +
-      "2026-10,w3,plain,pro,5000,0,0,0,0,0,0,0,0,0\r\n",
+    `${HEADER}2026-10,w0,"Müller, ""Söhne"" & Co",pro,5000,0,0,0,0,0,0,0,0,0,0\r\n` +
+      '2026-10,w1,"two\nlines",pro,5000,0,0,0,0,0,0,0,0,0,0\r\n' +
+      '2026-10,w2,"a\rreturn",pro,5000,0,0,0,0,0,0,0,0,0,0\r\n' +
+      "2026-10,w3,plain,pro,5000,0,0,0,0,0,0,0,0,0,0\r\n",
   );
 });
 

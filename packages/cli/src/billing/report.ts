@@ -21,6 +21,7 @@ const COLUMNS = [
   "unpriced_calls",
   "estimated_calls",
   "adjusted",
+  "tokens_cached",
 ] as const;
 
 export function reportBilling(billing: BillingRun, format: "table" | "csv"): Result {
@@ -50,7 +51,14 @@ function formatText({ month, workspaces, totals }: BillingRun): string {
   const weekCells = (each: Weeks) => (hasWeeks ? [each.last_week ?? 0, each.week_before ?? 0, growthOf(each)] : []);
   const rows = workspaces.map((each) => [
     ...[each.id, each.name, each.plan, each.used, each.adjusted, each.cap],
-    ...[each.calls, each.tokens_in, each.tokens_out, formatRounded(each.cost, COST_PLACES), ...weekCells(each)],
+    ...[
+      each.calls,
+      each.tokens_in,
+      each.tokens_cached,
+      each.tokens_out,
+      formatRounded(each.cost, COST_PLACES),
+      ...weekCells(each),
+    ],
   ]);
   const totalRow = [
     "total",
@@ -61,11 +69,12 @@ function formatText({ month, workspaces, totals }: BillingRun): string {
     "",
     totals.calls,
     totals.tokens_in,
+    totals.tokens_cached,
     totals.tokens_out,
   ];
   const tableText = formatTable(
     [
-      ...["workspace", "name", "plan", "used", "adjusted", "cap", "calls", "tokens in", "tokens out", "cost"],
+      ...["workspace", "name", "plan", "used", "adjusted", "cap", "calls", "tokens in", "cached", "tokens out", "cost"],
       ...(hasWeeks ? ["last 7 days", "7 days before", "growth"] : []),
     ],
     rows.length === 0 ? [] : [...rows, [...totalRow, formatRounded(totals.cost, COST_PLACES), ...weekCells(totals)]],

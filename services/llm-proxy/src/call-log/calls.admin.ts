@@ -67,6 +67,7 @@ export function createCallLogAdmin(
         calls: BigInt(sum.calls),
         tokensIn: BigInt(sum.tokensIn),
         tokensOut: BigInt(sum.tokensOut),
+        tokensCached: BigInt(sum.tokensCached),
         unpricedCalls: BigInt(sum.unpricedCalls),
         estimatedCalls: BigInt(sum.estimatedCalls),
       }));

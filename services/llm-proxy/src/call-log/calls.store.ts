@@ -35,6 +35,9 @@ export type CallRow = {
   asked: string;
   tokensIn: number;
   tokensOut: number;
+  /** How many of `tokensIn` the providers read from their caches and wrote to them. */
+  tokensCached: number;
+  tokensCacheWritten: number;
   /** Whether Parley counted or estimated tokens, because a provider sent no counts. Also true for rows that insertMissingCalls added. */
   estimated: boolean;
   queueMs: number;
@@ -70,6 +73,8 @@ const COLUMNS = [
   ["asked", "asked", "text"],
   ["tokensIn", "tokens_in", "integer"],
   ["tokensOut", "tokens_out", "integer"],
+  ["tokensCached", "tokens_cached", "integer"],
+  ["tokensCacheWritten", "tokens_cache_written", "integer"],
   ["estimated", "estimated", "boolean"],
   ["queueMs", "queue_ms", "integer"],
   ["firstTokenMs", "first_token_ms", "integer"],

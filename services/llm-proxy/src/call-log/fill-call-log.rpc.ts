@@ -24,7 +24,7 @@ export async function handleFillCallLog(
     const { workspaceId, turnId, model, tokensIn, tokensOut, firstTokenMs, latencyMs, closedAt } = turn;
     const { provider = "", name = "" } = parseModelName(model) ?? {};
     const prices = providers.find((each) => each.name === provider)?.prices ?? {};
-    const cost = formatCost(computeCost(findPrice(prices, name), tokensIn, tokensOut));
+    const cost = formatCost(computeCost(findPrice(prices, name), { tokensIn, tokensOut }));
     const month = turn.month || null;
     return {
       workspaceId,

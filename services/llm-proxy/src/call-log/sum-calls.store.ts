@@ -8,6 +8,7 @@ export type CallSum = {
   calls: number;
   tokensIn: number;
   tokensOut: number;
+  tokensCached: number;
   /** The sum of the known costs, as a decimal. */
   cost: string;
   /** Calls that used tokens of a model without a price. */
@@ -27,6 +28,7 @@ const SUM = `
   CROSS JOIN LATERAL (
     SELECT workspace.id AS "workspaceId", count(*) AS calls,
            coalesce(sum(tokens_in), 0)::bigint AS "tokensIn", coalesce(sum(tokens_out), 0)::bigint AS "tokensOut",
+           coalesce(sum(tokens_cached), 0)::bigint AS "tokensCached",
            coalesce(sum(cost), 0)::text AS cost, count(*) FILTER (WHERE estimated) AS "estimatedCalls",
            count(*) FILTER (WHERE cost IS NULL AND tokens_in + tokens_out > 0) AS "unpricedCalls"
     FROM llm.calls

@@ -26,6 +26,8 @@ export function toCallRow(
     asked: parseModelName(model) === undefined ? "" : model,
     tokensIn: usage.tokensIn,
     tokensOut: usage.tokensOut,
+    tokensCached: usage.tokensCached,
+    tokensCacheWritten: usage.tokensCacheWritten,
     estimated: usage.isEstimated,
     queueMs: Math.round(result.queueMs),
     firstTokenMs: Math.round(result.firstTextMs ?? 0),

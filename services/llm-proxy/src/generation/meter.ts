@@ -1,4 +1,4 @@
-import { type Candidate, renderPrompt } from "../providers/index.ts";
+import { type Candidate, renderPrompt, type Usage } from "../providers/index.ts";
 import { computeCost, findPrice, parseModelName } from "../settings/index.ts";
 import { estimateTokens } from "../tokens/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
@@ -8,7 +8,7 @@ import type { AttemptResult } from "./attempt-result.ts";
  * `isEstimated`: the provider sent no token counts for a completion, so Parley counted or estimated them. `cost` is null if a model has no
  * price.
  */
-export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated: boolean; cost: number | null };
+export type GenerationUsage = Required<Usage> & { isEstimated: boolean; cost: number | null };
 
 /** The usage of one round. */
 export type RoundUsage = GenerationUsage & { candidate: Candidate };
@@ -39,6 +39,8 @@ export function sumUsages(usages: readonly GenerationUsage[]): GenerationUsage {
   return {
     tokensIn: usages.reduce((sum, { tokensIn }) => sum + tokensIn, 0),
     tokensOut: usages.reduce((sum, { tokensOut }) => sum + tokensOut, 0),
+    tokensCached: usages.reduce((sum, { tokensCached }) => sum + tokensCached, 0),
+    tokensCacheWritten: usages.reduce((sum, { tokensCacheWritten }) => sum + tokensCacheWritten, 0),
     isEstimated: usages.some(({ isEstimated }) => isEstimated),
     cost: costs.length === 0 || costs.length < usages.length ? null : costs.reduce((sum, cost) => sum + cost, 0),
   };
@@ -63,9 +65,11 @@ async function meterAttempt(attempt: AttemptResult, countTokens: CountTokens | u
   const counts = usage ?? (hasOutput ? await countLocally(attempt, countTokens) : { tokensIn: 0, tokensOut: 0 });
   return {
     candidate,
+    tokensCached: 0,
+    tokensCacheWritten: 0,
     ...counts,
     isEstimated: usage === undefined && hasOutput,
-    cost: computeCost(findPrice(guardedProvider.settings.prices, name), counts.tokensIn, counts.tokensOut),
+    cost: computeCost(findPrice(guardedProvider.settings.prices, name), counts),
   };
 }
 

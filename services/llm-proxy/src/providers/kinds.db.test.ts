@@ -17,7 +17,7 @@ import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing
 const KEY = "key-of-the-provider";
 const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoZS10aG91Z2h0cw==";
 const THOUGHTS = { text: "Secret thoughts. ", signature: SIGNATURE };
-const PRICE = "{ input: 1000, output: 2000 }";
+const PRICE = "{ input: 1000, output: 2000, cached_input: 100 }";
 
 /** By kind: the header with the key, and whether the API has signatures of thoughts. */
 const KINDS = {
@@ -120,6 +120,13 @@ describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
     expect(request?.headers["accept-encoding"]).toBe("identity");
     expect(bodyOf(request)).toMatch(/Be kind\..*Where is my order\?|Where is my order\?.*Be kind\./);
     expect(bodyOf(request)).toContain("500");
+  });
+
+  test("counts the tokens that the provider read from its cache, and uses their price", async () => {
+    const { row } = await generate([{ cachedTokens: 10 }]);
+    expect([row?.tokensIn, row?.tokensCached]).toEqual([fixedUsage.prompt_tokens, 10]);
+    const expected = (fixedUsage.prompt_tokens - 10) * 1_000 + 10 * 100 + fixedUsage.completion_tokens * 2_000;
+    expect(Number(row?.cost)).toBeCloseTo(expected / 1e6);
   });
 
   test("uses one connection for completions that follow each other", async () => {

@@ -46,7 +46,14 @@ export type FinishedCompletion = {
   assistantMessage?: Record<string, unknown>;
 };
 
-export type Usage = { tokensIn: number; tokensOut: number };
+export type Usage = {
+  tokensIn: number;
+  tokensOut: number;
+  /** How many of `tokensIn` the provider read from its cache. */
+  tokensCached?: number;
+  /** How many of `tokensIn` the provider wrote to its cache, if it counts them. */
+  tokensCacheWritten?: number;
+};
 
 export type EmbeddingRequest = {
   /** The model's name without its provider. */

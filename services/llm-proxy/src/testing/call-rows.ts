@@ -12,6 +12,8 @@ export function callOf(workspaceId: string, number: number): CallRow {
     asked: "",
     tokensIn: 1,
     tokensOut: 1,
+    tokensCached: 0,
+    tokensCacheWritten: 0,
     estimated: false,
     queueMs: 0,
     firstTokenMs: 0,

@@ -15,13 +15,11 @@ import { MAX_CHARACTERS } from "../openai/assistant-message.ts";
 import { ThinkingFilter } from "../openai/thinking-filter.ts";
 import { createCallId, MAX_ARGUMENTS_CHARACTERS, MAX_CALLS, type ToolCallContext } from "../openai/tool-call-deltas.ts";
 import type { FinishedCompletion, StopCause, Usage } from "../provider.ts";
+import { createUsage } from "../usage.ts";
 import { toFailure } from "./failure.ts";
 import { parseObject } from "./parse-object.ts";
 
 type Block = LanguageModelV4TextPart | LanguageModelV4ReasoningPart;
-
-/** The largest value of the call log's integer columns. */
-const MAX_TOKENS = 2 ** 31 - 1;
 
 /** Reads the stream of a model of the AI SDK. Assembles the model's message, which must go back to the provider with all signatures. */
 export class StreamReader {
@@ -145,10 +143,8 @@ function classify(unified: LanguageModelV4FinishReason["unified"], raw: string):
 
 /** Returns undefined if the provider sent no counts. */
 function readUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | undefined {
-  const [tokensIn, tokensOut] = [inputTokens.total, outputTokens.total];
-  return isCount(tokensIn) && isCount(tokensOut) && tokensIn + tokensOut > 0 ? { tokensIn, tokensOut } : undefined;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS;
+  return createUsage(inputTokens.total, outputTokens.total, {
+    cached: inputTokens.cacheRead,
+    cacheWritten: inputTokens.cacheWrite,
+  });
 }

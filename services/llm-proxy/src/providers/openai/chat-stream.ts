@@ -10,13 +10,11 @@ import { isRefusalError, toStopCause } from "../finish-reason.ts";
 import { EventStreamParser } from "../http/event-stream-parser.ts";
 import type { FinishedCompletion, StopCause, Usage } from "../provider.ts";
 import { readProviderError } from "../provider-error.ts";
+import { createUsage } from "../usage.ts";
 import { AssistantMessage } from "./assistant-message.ts";
 import { isObject } from "./merge-deltas.ts";
 import { ThinkingFilter } from "./thinking-filter.ts";
 import type { ToolCallContext } from "./tool-call-deltas.ts";
-
-/** The largest value of the call log's integer columns. */
-const MAX_TOKENS = 2 ** 31 - 1;
 
 // Providers differ in what they send, so every field is checked before it is used.
 type Chunk = Record<string, unknown>;
@@ -226,15 +224,12 @@ function isEmptyDelta(delta: Record<string, unknown>): boolean {
   return Object.entries(delta).every(([name, value]) => name === "role" || isEmpty(value));
 }
 
-/** Returns undefined for zeros, which some gateways send until they know the counts: a prompt has at least one token. */
+/** DeepSeek has the cached tokens in a field of its own. */
 function readUsage(usage: unknown): Usage | undefined {
   if (!isObject(usage)) return undefined;
-  const { prompt_tokens: tokensIn, completion_tokens: tokensOut } = usage;
-  return isCount(tokensIn) && isCount(tokensOut) && tokensIn + tokensOut > 0 ? { tokensIn, tokensOut } : undefined;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS;
+  const { prompt_tokens: tokensIn, completion_tokens: tokensOut, prompt_tokens_details: details } = usage;
+  const cached = isObject(details) ? details.cached_tokens : usage.prompt_cache_hit_tokens;
+  return createUsage(tokensIn, tokensOut, { cached });
 }
 
 /** The HTTP status that a provider sends with an error code when the error occurs before the stream. */

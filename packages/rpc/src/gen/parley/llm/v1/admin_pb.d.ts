@@ -397,6 +397,20 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
    * @generated from field: string finish_detail = 21;
    */
   finishDetail: string;
+
+  /**
+   * The part of tokens_in that the providers read from their caches; 0 if unknown.
+   *
+   * @generated from field: int32 tokens_cached = 22;
+   */
+  tokensCached: number;
+
+  /**
+   * The part of tokens_in that the providers wrote to their caches; 0 if unknown.
+   *
+   * @generated from field: int32 tokens_cache_written = 23;
+   */
+  tokensCacheWritten: number;
 };
 
 /**
@@ -707,6 +721,13 @@ export declare type CallSum = Message<"parley.llm.v1.CallSum"> & {
    * @generated from field: int64 estimated_calls = 7;
    */
   estimatedCalls: bigint;
+
+  /**
+   * The part of tokens_in that the providers read from their caches.
+   *
+   * @generated from field: int64 tokens_cached = 8;
+   */
+  tokensCached: bigint;
 };
 
 /**

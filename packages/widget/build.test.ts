@@ -61,7 +61,7 @@ describe("buildWidget", () => {
   });
 
   it("writes the panel's file name and integrity into the launcher and the manifest", () => {
-    const [file, integrity] = manifest.panel;
+    const [file, integrity] = manifest.modules.panel ?? [""];
     const launcher = assetAt("/widget.js").bodies.identity.toString();
     expect(launcher).toContain(file);
     expect(launcher).toContain(integrity);
@@ -69,7 +69,7 @@ describe("buildWidget", () => {
   });
 
   it("builds no code that a strict Content-Security-Policy blocks", () => {
-    for (const file of ["widget.js", ...[manifest.panel[0], ...manifest.chunks].map((each) => `widget/${each}`)]) {
+    for (const file of ["widget.js", ...Object.values(manifest.modules).map(([each]) => `widget/${each}`)]) {
       const code = assetAt(`/${file}`).bodies.identity.toString();
       expect(code).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|<style/);
     }
@@ -110,7 +110,7 @@ describe("loadAssets", () => {
   it("lets browsers cache the launcher for 5 minutes, cache hashed files as immutable, and revalidate the rest", () => {
     const cacheControl = (path: string) => assetAt(path).headers["cache-control"];
     expect(cacheControl("/widget.js")).toBe("public, max-age=300, stale-while-revalidate=86400");
-    expect(cacheControl(`/widget/${manifest.panel[0]}`)).toContain("immutable");
+    expect(cacheControl(`/widget/${manifest.modules.panel?.[0]}`)).toContain("immutable");
     expect(cacheControl("/widget/manifest.json")).toBe("no-cache");
     expect(cacheControl("/playground")).toBe("no-cache");
   });

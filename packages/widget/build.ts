@@ -127,8 +127,7 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   await buildPlayground(output, selectTexts(texts, SHARED_ENGLISH));
 
   const manifest: Manifest = {
-    panel,
-    chunks: [tools[0], gate[0], notices[0], history[0]],
+    modules: { panel, tools, gate, notices, history },
     loadErrors: textsByLanguage(texts, "loadFailed"),
     files: { ...output.files },
   };

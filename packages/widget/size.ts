@@ -27,14 +27,13 @@ export function measureSizes(manifest: Manifest): { launcher: number; total: num
     );
   };
   const launcher = size("widget.js");
-  const measureChunk = (file: string) => {
-    const name = file.replace(/\..*/, "");
-    return [name, size(file) + largestTexts(`${name}.`)] as const;
-  };
+  const { panel, ...chunks } = manifest.modules;
   return {
     launcher,
-    total: launcher + size(manifest.panel[0]) + largestTexts(""),
-    chunks: new Map(manifest.chunks.map(measureChunk)),
+    total: launcher + size(panel?.[0] ?? "") + largestTexts(""),
+    chunks: new Map(
+      Object.entries(chunks).map(([name, [file]]) => [name, size(file) + largestTexts(`${name}.`)] as const),
+    ),
   };
 }
 

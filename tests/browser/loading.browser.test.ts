@@ -9,6 +9,7 @@ import type { WidgetPage } from "./widget-page.ts";
 describeInBrowser("loading", (fixture) => {
   const manifest = async () =>
     JSON.parse(await readFile(join(fixture.service.system.widgetDir, "manifest.json"), "utf8")) as Manifest;
+  const fileOf = async (module: string) => (await manifest()).modules[module]?.[0];
   const files = (widget: WidgetPage) => widget.requestedPaths().filter((path) => !path.startsWith("/api/"));
 
   it("requests only the launcher and the configuration until the panel is opened, and sets no cookie", async () => {
@@ -28,7 +29,7 @@ describeInBrowser("loading", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.launcher.click();
     await widget.open();
-    expect(files(widget)).toEqual(["/widget.js", `/widget/${(await manifest()).panel[0]}`]);
+    expect(files(widget)).toEqual(["/widget.js", `/widget/${await fileOf("panel")}`]);
     expect(await widget.page.context().cookies()).toEqual([]);
     expect(widget.problems).toEqual([]);
   });
@@ -47,8 +48,8 @@ describeInBrowser("loading", (fixture) => {
     await widget.ask("quick");
     await eventually(() => widget.ratingControls.count()).toBe(2);
     await widget.askAndWait("quick");
-    const [chunk] = (await manifest()).chunks;
-    expect(requests()).toEqual([`/widget/${chunk}`, `/widget/${chunk}`]);
+    const chunk = `/widget/${await fileOf("tools")}`;
+    expect(requests()).toEqual([chunk, chunk]);
     expect(widget.problems).toEqual([]);
   });
 
@@ -125,8 +126,45 @@ describeInBrowser("loading", (fixture) => {
       "/widget.js",
       "/widget/panel.0123456789.js",
       "/widget/manifest.json",
-      `/widget/${(await manifest()).panel[0]}`,
+      `/widget/${await fileOf("panel")}`,
     ]);
+  });
+
+  it("loads the current files of what is needed later, on a page whose panel was loaded before an upgrade", async () => {
+    const { modules } = await manifest();
+    const renamed = Object.entries(modules).map(([name, [, hash]]) => [name, [`${name}.0123456789.js`, hash]] as const);
+    const widget = await fixture.visitAndOpen({
+      prepare: async (page) => {
+        await page.route("**/widget/manifest.json", (route) =>
+          route.fulfill({
+            headers: { "Access-Control-Allow-Origin": "*" },
+            json: { modules: Object.fromEntries(renamed) },
+          }),
+        );
+        // The upgrade has replaced the files of the open page.
+        await page.route(/widget\/(tools|notices)\.(?!0123456789)[\da-f]{10}\.js/, (route) =>
+          route.fulfill({ status: 404, headers: { "Access-Control-Allow-Origin": "*" } }),
+        );
+        await page.route("**/widget/*.0123456789.js", async (route) => {
+          const name = new URL(route.request().url()).pathname.split(/[/.]/)[2] ?? "";
+          const url = `${fixture.service.url}/widget/${modules[name]?.[0]}`;
+          await route.fulfill({ response: await route.fetch({ url }) });
+        });
+      },
+    });
+    await widget.askAndWait("quick");
+    await widget.refuseChat(400, "message_too_long");
+    await widget.ask("quick again");
+    await eventually(() => widget.notice.innerText()).toContain("This message is too long.");
+    expect(files(widget).slice(2)).toEqual([
+      `/widget/${modules.tools?.[0]}`,
+      "/widget/manifest.json",
+      "/widget/tools.0123456789.js",
+      `/widget/${modules.notices?.[0]}`,
+      "/widget/manifest.json",
+      "/widget/notices.0123456789.js",
+    ]);
+    expect(widget.problems).toEqual([]);
   });
 
   it("shows nothing if the key is refused, and logs the error code to the browser's console", async () => {

@@ -11,11 +11,13 @@ export interface ManifestFile {
   readonly gzipBytes: number;
 }
 
-/** The files of a build. If the launcher of an earlier build can no longer load its own panel, it loads `panel`. */
+/** The files of a build. */
 export interface Manifest {
-  readonly panel: HashedFile;
-  /** The files that the panel loads when they are first needed. */
-  readonly chunks: readonly string[];
+  /**
+   * The panel, and the chunks that it loads when they are first needed, by their names. A page that was opened before an upgrade loads these when its
+   * own are gone.
+   */
+  readonly modules: Readonly<Record<string, HashedFile>>;
   /** The launcher's notice that the panel could not be loaded, by language. */
   readonly loadErrors: Readonly<Record<string, string>>;
   readonly files: Readonly<Record<string, ManifestFile>>;

@@ -39,7 +39,7 @@ export async function loadPanel(options: Options): Promise<PanelModule> {
     return (await loadModule(PANEL, options)) as PanelModule;
   } catch {
     const response = await fetch(`${options.base}widget/manifest.json`);
-    const { panel } = (await response.json()) as { panel: HashedFile };
-    return (await loadModule(panel, options)) as PanelModule;
+    const { modules } = (await response.json()) as { modules: { panel: HashedFile } };
+    return (await loadModule(modules.panel, options)) as PanelModule;
   }
 }

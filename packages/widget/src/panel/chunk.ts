@@ -20,16 +20,26 @@ export interface ChunkContext extends PanelContext {
 const LOAD_TIMEOUT_MS = 15_000;
 
 /**
- * Loads a chunk. Rejects after 15 s, because a connection may hang, and when a signal is aborted. Resolves to undefined if the launcher is too old
- * to load chunks.
+ * Loads a chunk. Rejects after 15 s, because a connection may hang, and when a signal is aborted. If the chunk of this panel cannot be loaded, loads
+ * the one that the server's manifest names: after an upgrade, a panel that was already open asks for a file that no longer exists. So a chunk must
+ * work with the panel of the previous version.
  */
 export async function loadChunk<Module>(
-  { load }: PanelContext,
+  { load, base }: PanelContext,
   file: HashedFile,
   ...signals: readonly AbortSignal[]
 ): Promise<Module> {
+  const loadCurrent = async (error: unknown) => {
+    const response = await fetch(`${base}widget/manifest.json`);
+    const { modules } = (await response.json()) as { modules: Readonly<Record<string, HashedFile>> };
+    const current = modules[file[0].split(".")[0] ?? ""];
+    if (!current || current[0] === file[0]) {
+      throw error;
+    }
+    return load?.(current);
+  };
   const aborted = rejectOnAbort(anySignal(...signals, AbortSignal.timeout(LOAD_TIMEOUT_MS)));
-  return (await Promise.race([load?.(file), aborted])) as Module;
+  return (await Promise.race([load?.(file).catch(loadCurrent), aborted])) as Module;
 }
 
 /** Returns the panel's words and those of a chunk. The bot's own words are among the panel's and replace those of the chunk. */

@@ -13,7 +13,7 @@ let directory: string;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "parley-assets-"));
-  const manifest = JSON.stringify({ panel: ["panel.js", ""], files: {} });
+  const manifest = JSON.stringify({ modules: {}, files: {} });
   await writeFile(join(directory, "manifest.json"), manifest);
   await writeFile(join(directory, "manifest.json.br"), brotliCompressSync(manifest));
   await writeFile(join(directory, "manifest.json.gz"), gzipSync(manifest));

@@ -70,8 +70,33 @@ describeInBrowser("visitor tokens", (fixture) => {
   it("if the second token is refused too, the visitor can try again", async () => {
     const { widget, countAsked } = await visitWithTokens([await signToken("A", "-1m")]);
     await widget.ask("quick question");
-    await eventually(() => widget.notice.innerText()).toMatch(/^Something went wrong\. Please try again\. Try again/);
+    await eventually(() => widget.notice.innerText()).toMatch(
+      /^This page could not confirm who you are\. Please try again, or sign in again\. Try again/,
+    );
     expect(countAsked()).toBe(2);
+  });
+
+  it("if the page's function fails, nothing is sent; the message stays, also after a reload, and can be sent again", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.page.evaluate(() =>
+      window.Parley?.identify({ visitorId: "A", visitorToken: () => Promise.reject(new Error("503")) }),
+    );
+    await widget.ask("quick question");
+    const notice = /^This page could not confirm who you are\. Please try again, or sign in again\. Try again$/;
+    await eventually(() => widget.notice.innerText()).toMatch(notice);
+    expect(chats(widget)).toEqual([]);
+    await widget.page.reload();
+    await widget.open();
+    await eventually(() => widget.notice.innerText()).toMatch(notice);
+    const visitorToken = await signToken("A");
+    await widget.page.evaluate(
+      (token) => window.Parley?.identify({ visitorId: "A", visitorToken: token }),
+      visitorToken,
+    );
+    await widget.notice.getByRole("button", { name: "Try again" }).click();
+    await eventually(() => widget.texts()).toEqual(["quick question", "Done."]);
+    expect(chats(widget).map((body) => body.visitor_token)).toEqual([visitorToken]);
+    expect(widget.problems).toEqual([]);
   });
 
   it("if the session has another visitor, the message starts a new session", async () => {

@@ -9,10 +9,11 @@ import { askConsent } from "./consent.ts";
 import { GATE_ENGLISH } from "./english.ts";
 import css from "./gate.css";
 import type { GateFields, GateRequest } from "./request.ts";
+import { waitToSend } from "./wait.ts";
 
 export interface Gate {
   /**
-   * Gets the fields that a refused message lacks. Rejects with a Failure if the visitor declines or a check fails: the visitor sees the
+   * Resolves when a refused message may be sent again, to the fields that it lacks. Rejects with a Failure if the visitor declines or a check fails: the visitor sees the
    * notice of its code, such as `stopped`, with a button to try again. Rejects at once if the signal is aborted.
    */
   pass(refusal: Failure, session: string, signal: AbortSignal): Promise<GateFields>;
@@ -22,6 +23,7 @@ export interface Gate {
 const PASSES: Readonly<Record<string, (request: GateRequest) => Promise<GateFields>>> = {
   challenge_required: passChallenge,
   consent_required: askConsent,
+  rate_limited: waitToSend,
 };
 
 export function createGate(context: ChunkContext): Gate {
@@ -36,7 +38,19 @@ export function createGate(context: ChunkContext): Gate {
         throw refusal;
       }
       const box = createElement("div", { class: "gate" });
-      const start = async () => pass({ ...context, words: await words, refusal, session, signal, box });
+      const start = async () => {
+        const request = { ...context, words: await words, refusal, session, signal, box };
+        try {
+          return await pass(request);
+        } catch (error) {
+          // The request of the challenge has the same rate limit as the message.
+          if ((error as Failure).code !== "rate_limited") {
+            throw error;
+          }
+          await waitToSend({ ...request, refusal: error as Failure });
+          return pass(request);
+        }
+      };
       signal.throwIfAborted();
       root.querySelector(".composer")?.before(box);
       try {

@@ -11,7 +11,7 @@ export interface Notice {
   readonly canRetry: boolean;
 }
 
-/** Returns a function that returns the notice of an error code, or of the state `wait` or `ended`. */
+/** Returns a function that returns the notice of an error code, or of the state `ended`. */
 export async function mountNotices(context: ChunkContext): Promise<(code: string) => Notice> {
   const words = await addWords(NOTICES_ENGLISH, context);
   return (code) => {

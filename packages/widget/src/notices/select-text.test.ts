@@ -12,7 +12,8 @@ const CODES = [
   ["invalid_api_key", "closed", false],
   ["origin_not_allowed", "closed", false],
   ["visitor_token_required", "closed", false],
-  ["invalid_visitor_token", "failed", true],
+  ["invalid_visitor_token", "unconfirmed", true],
+  ["visitor_token_failed", "unconfirmed", true],
   ["method_not_allowed", "refused", false],
   ["rate_limited", "busy", true],
   ["visitor_limit", "limit", true],
@@ -33,7 +34,6 @@ const CODES = [
   ["bot_not_found", "closed", false],
   ["auth_unavailable", "busy", true],
   ["refused", "refused", false],
-  ["wait", "wait", true],
   ["empty", "failed", true],
   ["unknown_code", "failed", true],
 ] as const;

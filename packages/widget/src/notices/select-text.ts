@@ -4,12 +4,12 @@ type Key = keyof typeof NOTICES_ENGLISH;
 
 /** Maps the key of a text to the error codes for which the text is shown, separated by spaces. All other codes but the keys show `failed`. */
 const CODES_BY_KEY: Readonly<Record<Key, string>> = {
-  wait: "",
   busy: "rate_limited unavailable overloaded provider_rate_limited auth_unavailable",
   limit: "visitor_limit",
   slow: "provider_timeout",
   refused: "invalid_json invalid_message invalid_session_id method_not_allowed",
   long: "message_too_long payload_too_large",
+  unconfirmed: "visitor_token_failed invalid_visitor_token",
   closed:
     "invalid_api_key origin_not_allowed visitor_token_required provider_auth bot_not_found forbidden no_workspace not_authenticated authentication_required",
   quota: "quota_exceeded",

@@ -1,12 +1,12 @@
 import { anySignal } from "../shared/any-signal.ts";
 import { Failure } from "../shared/failure.ts";
-import { pause } from "../shared/pause.ts";
 import type { PanelContext } from "../shared/types.ts";
 import type { ActiveEntry } from "./message.ts";
 import { post } from "./post.ts";
 import { type FailedTurn, type Reply, sendMessage } from "./send-message.ts";
 import {
   type Entry,
+  explainUnanswered,
   findUnanswered,
   SESSION_NOT_FOUND,
   type SessionStore,
@@ -17,9 +17,9 @@ import {
 export interface ChatView {
   /** Shows the stored entries and the active one. Called at most once per frame while a reply grows. */
   show(entries: readonly Entry[], active?: ActiveEntry): void;
-  /** Called when a turn enters a state that the visitor should learn of, with the seconds until a message is sent again. */
-  onState(state: TurnState, seconds?: number): void;
-  /** Gets the fields that the service requires of a message. Rejects with a Failure if there are none. */
+  /** Called when a turn enters a state that the visitor should learn of. */
+  onState(state: TurnState): void;
+  /** Resolves when a refused message may be sent again, to the fields that it lacks. Rejects with a Failure if it may not. */
   passGate(refusal: Failure, session: string, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /** Called when a turn ends. Without a code, the reply is complete. */
   onTurnEnd(replyId: string, code?: string): void;
@@ -27,18 +27,15 @@ export interface ChatView {
 
 /**
  * `typing`: the message was sent. `ended`: it was sent in a new session, because the earlier one has ended. `thinking`: the service has sent
- * nothing for 3 s, because the model is thinking or a tool is running. `wait`: the message will be sent again.
+ * nothing for 3 s, because the model is thinking or a tool is running.
  */
-export type TurnState = "typing" | "ended" | "thinking" | "wait";
+export type TurnState = "typing" | "ended" | "thinking";
 
 /** How long the service may send no event before the visitor reads that the bot is thinking. */
 const THINKING_AFTER_MS = 3_000;
 
 /** Matches the codes for a session that the visitor cannot continue. */
 const SESSION_ENDED = /^(session_not_found|visitor_mismatch)$/;
-
-/** How many times a message is sent again after `rate_limited`. */
-const MAX_RESENDS = 3;
 
 /** Sends the visitor's messages one after the other and stores them with their replies. */
 export class ChatSession {
@@ -51,6 +48,8 @@ export class ChatSession {
   /** Aborts the running turn, here and at the service. */
   #turn: AbortController | undefined;
   #active: ActiveEntry | undefined;
+  /** The session that is shown. */
+  #session = "";
   #frame = 0;
 
   constructor(context: PanelContext, store: SessionStore, newId: () => string, view: ChatView) {
@@ -60,9 +59,17 @@ export class ChatSession {
     this.#view = view;
   }
 
+  /** Shows the current session. If it was replaced, here or by another tab, stops the earlier session's reply. */
   show(): void {
     cancelAnimationFrame(this.#frame);
-    this.#view.show(this.#store.read().entries, this.#active);
+    const { session, entries } = this.#store.read();
+    if (session !== this.#session) {
+      this.#session = session;
+      this.#queue.length = 0;
+      this.#active = undefined;
+      this.stop();
+    }
+    this.#view.show(explainUnanswered(entries, this.#openedAt), this.#active);
   }
 
   send(message: string): void {
@@ -78,8 +85,12 @@ export class ChatSession {
       this.#queue.push(text);
     } else {
       this.#context.emit("message", { role: "user", text });
-      void this.#runTurn({ id: this.#newId(), role: "user", text, at: Date.now() });
+      void this.#runTurn(this.#newMessage(text));
     }
+  }
+
+  #newMessage(text: string, failed?: string): Entry {
+    return { id: this.#newId(), role: "user", text, at: Date.now(), ...(failed && { failed }) };
   }
 
   /** Sends a message again. The entry is the message or its reply. */
@@ -101,7 +112,6 @@ export class ChatSession {
   }
 
   stop(): void {
-    this.#queue.length = 0;
     this.#turn?.abort();
   }
 
@@ -131,16 +141,14 @@ export class ChatSession {
     }
   }
 
-  /** Called when the session was replaced. Stops the earlier session's reply. */
+  /** Called when this page has replaced the session. */
   leave(event: "new" | "continue" = "new"): void {
-    this.stop();
-    this.#active = undefined;
     this.#context.emit(event, {});
     this.show();
   }
 
   /** Never rejects. */
-  async #runTurn(pending: Entry, resendsLeft = MAX_RESENDS): Promise<void> {
+  async #runTurn(pending: Entry): Promise<void> {
     const { session, entries, gate } = this.#store.read();
     const turn = new AbortController();
     const signal = anySignal(turn.signal, this.#context.signal);
@@ -180,11 +188,13 @@ export class ChatSession {
       this.#store.putGate(session, fields);
       this.#active = { entry: reply };
       this.show();
+      onState("typing");
       waitForEvent();
       return fields;
     };
     waitForEvent();
     this.#turn = turn;
+    this.#session = session;
     turn.signal.onabort = () => void post(this.#context, "stop", session, { idempotency_key: key });
     this.#active = { entry: reply };
     this.#store.put(session, question);
@@ -217,21 +227,14 @@ export class ChatSession {
     clearTimeout(thinkingTimer);
     if (wasStopped && ended?.code === "stopped") {
       // The visitor stopped the reply and now wants it after all. If the service had completed it before the stop, it would have sent that reply.
-      return this.#runTurn({ ...question, key: undefined }, resendsLeft);
-    }
-    if (failure?.code === "rate_limited" && resendsLeft > 0) {
-      await this.#countDown(question, failure.retryAfterSeconds || 1, signal);
-      if (!signal.aborted) {
-        return this.#runTurn(question, resendsLeft - 1);
-      }
-      failure = new Failure("stopped");
+      return this.#runTurn({ ...question, key: undefined });
     }
     const isCurrent = this.#store.read().session === session;
     if (failure && SESSION_ENDED.test(failure.code) && !question.failed && isCurrent) {
       // The owner deleted the session, or it has another visitor, so the message starts a new session. `failed` shows the visitor why, and
       // prevents a second new session. Another visitor has not agreed to the consent.
       this.#store.startNew(false);
-      return this.#runTurn({ ...question, key: undefined, failed: SESSION_NOT_FOUND }, resendsLeft);
+      return this.#runTurn({ ...question, key: undefined, failed: SESSION_NOT_FOUND });
     }
     // If the widget was removed from the page, the turn stays open: the next widget continues the reply.
     if (!this.#context.signal.aborted) {
@@ -248,6 +251,12 @@ export class ChatSession {
     this.#active = undefined;
     this.#store.put(session, reply.text ? question : { ...question, ...failed });
     this.#store.put(session, { ...reply, ...failed });
+    if (isCurrent && code === "stopped") {
+      // The visitor stopped the reply, or declined what each message needs.
+      for (const text of this.#queue.splice(0)) {
+        this.#store.put(session, this.#newMessage(text, code));
+      }
+    }
     this.show();
     if (isCurrent) {
       this.#view.onTurnEnd(reply.id, code);
@@ -263,16 +272,6 @@ export class ChatSession {
     } else if (!code) {
       // The connection works: continue the next incomplete reply.
       this.resume();
-    }
-  }
-
-  /** Shows a countdown beside the message. Resolves when the countdown is over or the signal is aborted. */
-  async #countDown(entry: Entry, seconds: number, signal: AbortSignal): Promise<void> {
-    this.#view.onState("wait", seconds);
-    for (let remainingSeconds = seconds; remainingSeconds > 0 && !signal.aborted; remainingSeconds--) {
-      this.#active = { entry, waitSeconds: remainingSeconds };
-      this.show();
-      await pause(1000, signal);
     }
   }
 }

@@ -146,26 +146,36 @@ describe("readVisitorToken", () => {
   it.each([
     ["a number", 42],
     ["an object", {}],
-    ["a function that throws", () => throwing.a],
-    ["a function that rejects", async () => throwing.a],
-    ["a function that returns an object", async () => ({ token: "a.b.c" })],
   ])("drops %s with one warning that names the field", async (_, visitorToken) => {
     const { readVisitorToken, warn } = await load();
     for (let times = 0; times < 2; times++) expect(await readVisitorToken({ visitorToken }, signal)).toBeUndefined();
     expect(warn.mock.calls).toEqual([[expect.stringContaining("visitorToken")]]);
   });
 
+  it.each([
+    ["throws", () => throwing.a],
+    ["rejects", async () => throwing.a],
+    ["returns an object", async () => ({ token: "a.b.c" })],
+    ["returns a number", () => 42],
+  ])("throws a Failure if the function %s, so that no request is sent without the token", async (_, visitorToken) => {
+    const { readVisitorToken, warn } = await load();
+    await expect(readVisitorToken({ visitorToken }, signal)).rejects.toMatchObject({ code: "visitor_token_failed" });
+    expect(warn).toHaveBeenLastCalledWith(expect.stringContaining("visitorToken"));
+  });
+
   it("waits 10 s for a function, or until the signal is aborted", async () => {
     vi.useFakeTimers();
     const { readVisitorToken } = await load();
     const visitorToken = () => new Promise(() => undefined);
-    const waiting = readVisitorToken({ visitorToken }, signal);
+    const waiting = expect(readVisitorToken({ visitorToken }, signal)).rejects.toMatchObject({
+      code: "visitor_token_failed",
+    });
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(await waiting).toBeUndefined();
+    await waiting;
     const stop = new AbortController();
-    const stopped = readVisitorToken({ visitorToken }, stop.signal);
-    stop.abort();
-    expect(await stopped).toBeUndefined();
+    const stopped = expect(readVisitorToken({ visitorToken }, stop.signal)).rejects.toBe("stop");
+    stop.abort("stop");
+    await stopped;
     vi.useRealTimers();
   });
 });

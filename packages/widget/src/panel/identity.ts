@@ -1,3 +1,4 @@
+import { Failure } from "../shared/failure.ts";
 import { pause } from "../shared/pause.ts";
 import type { Identity } from "../shared/types.ts";
 
@@ -10,11 +11,11 @@ const TOKEN_TIMEOUT_MS = 10_000;
 
 const warnedFields = new Set<string>();
 
-/** Warns once about each field. */
+/** Warns once about each field. Messages are sent without it. */
 function drop(field: keyof Identity): undefined {
   if (!warnedFields.has(field)) {
     warnedFields.add(field);
-    console.warn(`Parley: ${field} is invalid, so messages are sent without it`);
+    console.warn(`Parley: ${field} is invalid`);
   }
   return undefined;
 }
@@ -31,23 +32,30 @@ export function readVisitorId({ visitorId }: Identity): string | undefined {
   return typeof text === "string" && ID.test(text) ? text : drop("visitorId");
 }
 
+const isToken = (value: unknown): value is string | null | undefined =>
+  value === undefined || value === null || typeof value === "string";
+
 /**
- * Returns the visitor's token. If the page has given a function, calls it and waits up to 10 s. Returns undefined if there is no token or, with a
- * warning, if the function fails or the token is no text.
+ * Returns the visitor's token. Returns undefined if there is none or, with a warning, if it is no text. If the page has given a function, calls it
+ * and waits up to 10 s. Throws a Failure if the function fails or returns no text: without its token, the request would be another visitor's.
+ * Throws the signal's reason if the signal is aborted.
  */
 export async function readVisitorToken({ visitorToken }: Identity, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    const token: unknown =
-      typeof visitorToken === "function"
-        ? await Promise.race([visitorToken(), pause(TOKEN_TIMEOUT_MS, signal)])
-        : visitorToken;
-    if (token === undefined || token === null || typeof token === "string") {
-      return token || undefined;
-    }
-  } catch {
-    // The page's function has failed.
+  if (typeof visitorToken !== "function") {
+    return isToken(visitorToken) ? visitorToken || undefined : drop("visitorToken");
   }
-  return drop("visitorToken");
+  let token: unknown = false;
+  try {
+    token = await Promise.race([visitorToken(), pause(TOKEN_TIMEOUT_MS, signal).then(() => false)]);
+  } catch (error) {
+    console.warn("Parley:", error);
+  }
+  signal.throwIfAborted();
+  if (!isToken(token)) {
+    drop("visitorToken");
+    throw new Failure("visitor_token_failed");
+  }
+  return token || undefined;
 }
 
 /**

@@ -112,12 +112,11 @@ export async function mount(context: PanelContext): Promise<Panel> {
       composer.setBusy(active !== undefined);
     },
     passGate: createGateLoader(chunkContext),
-    onState(state, n = 0) {
-      const announce = (text: string) => status.announce(fillPlaceholders(text, { name: bot.name, n }));
-      if (state === "wait" || state === "ended") {
-        void notices.load(state).then(({ text }) => announce(text));
+    onState(state) {
+      if (state === "ended") {
+        void notices.load(state).then(({ text }) => status.announce(text));
       } else {
-        announce(words[state]);
+        status.announce(fillPlaceholders(words[state], { name: bot.name }));
       }
     },
     onTurnEnd(replyId, code) {

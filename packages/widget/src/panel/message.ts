@@ -4,11 +4,9 @@ import type { Notices } from "./notices.ts";
 import type { Entry } from "./session-store.ts";
 import { fillPlaceholders, type Words } from "./words.ts";
 
-/** The entry that is still changing: a reply being received, or a message that will be sent again. */
+/** The entry that is still changing: a reply being received, or a message that waits at the gate. */
 export interface ActiveEntry {
   readonly entry: Entry;
-  /** Seconds until the message is sent again. */
-  readonly waitSeconds?: number;
   /** Whether the service has sent nothing for some seconds. */
   readonly isThinking?: boolean;
 }
@@ -58,23 +56,19 @@ export function createMessageView(role: Entry["role"], context: MessageContext):
     readLines: () => readLines(text),
     update(newEntry, active) {
       entry = newEntry;
-      const waitSeconds = active?.waitSeconds;
-      const isReplying = active !== undefined && !waitSeconds;
       if (isVisitor) {
         text.textContent = entry.text;
       } else {
         renderMarkdown(text, entry.text, document.baseURI, words.code);
       }
       bubble.hidden = !entry.text;
-      typing.hidden = !(isReplying && (bubble.hidden || active.isThinking));
+      typing.hidden = !(active && (bubble.hidden || active.isThinking));
       thinking.hidden = !active?.isThinking;
-      const failure = entry.failed && !isReplying ? selectNotice(entry.failed) : undefined;
-      notice.textContent = waitSeconds
-        ? fillPlaceholders(selectNotice("wait")?.text ?? "", { n: waitSeconds })
-        : (failure?.text ?? "");
+      const failure = entry.failed && !active ? selectNotice(entry.failed) : undefined;
+      notice.textContent = failure?.text ?? "";
       footer.hidden = !notice.textContent;
       requestId.textContent = failure && entry.failed !== "stopped" && entry.requestId ? `ID ${entry.requestId}` : "";
-      retry.hidden = waitSeconds !== undefined || !failure?.canRetry;
+      retry.hidden = !failure?.canRetry;
     },
   };
 }

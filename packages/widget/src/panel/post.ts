@@ -10,16 +10,18 @@ export async function post(
   session: string,
   fields: Readonly<Record<string, unknown>>,
 ): Promise<boolean> {
-  const visitor_token = await readVisitorToken(visitor, signal);
-  return fetch(`${base}api/chat/${path}/`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ public_key: publicKey, session_id: session, visitor_token, ...fields }),
-    credentials: "omit",
-    keepalive: true,
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).then(
-    ({ ok }) => ok,
-    () => false,
-  );
+  try {
+    const visitor_token = await readVisitorToken(visitor, signal);
+    const { ok } = await fetch(`${base}api/chat/${path}/`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ public_key: publicKey, session_id: session, visitor_token, ...fields }),
+      credentials: "omit",
+      keepalive: true,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    return ok;
+  } catch {
+    return false;
+  }
 }

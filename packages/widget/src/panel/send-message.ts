@@ -28,12 +28,17 @@ export interface KeyedMessage {
 export interface TurnListener {
   /** Receives the reply so far, after each event. */
   onReply(reply: Reply): void;
-  /** Resolves to the fields that the service requires, if it refused the message for the lack of them. */
+  /** Resolves when the message may be sent again, to the fields for which the service refused it. */
   passGate(refusal: Failure): Promise<Readonly<Record<string, string>>>;
 }
 
-/** The codes of refusals after which the message is sent again: once with another token, or once with the fields of the gate. */
-const REPEATABLE = /^(invalid_visitor_token|challenge_required|consent_required)$/;
+/** How often a message is sent again after a refusal: with another token, or when the gate has been passed. */
+const REPEATS: Readonly<Record<string, number>> = {
+  invalid_visitor_token: 1,
+  challenge_required: 1,
+  consent_required: 1,
+  rate_limited: 3,
+};
 
 /**
  * Sends a visitor's message. If the same message was sent before with the same key, receives the reply to it again.
@@ -85,13 +90,14 @@ export async function sendMessage(
         onReply(reply);
       },
     });
-  const repeatedAfter = new Set<string>();
+  const repeats = { ...REPEATS };
   const sendAndRepeat = (): Promise<void> =>
     send().catch(async (error: Failure) => {
-      if (!REPEATABLE.test(error.code) || repeatedAfter.has(error.code)) {
+      const left = repeats[error.code];
+      if (!left) {
         throw error;
       }
-      repeatedAfter.add(error.code);
+      repeats[error.code] = left - 1;
       // If the token has expired, `send` asks the page for another one.
       if (error.code !== "invalid_visitor_token") {
         gateFields = { ...gateFields, ...(await passGate(error)) };

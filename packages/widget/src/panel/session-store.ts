@@ -46,6 +46,19 @@ export function findUnanswered(entries: readonly Entry[], openedAt: number): Ent
   );
 }
 
+/**
+ * Adds a failure to what ended without one and will not be continued, because its page was closed and the message had expired at `openedAt`: to the
+ * reply or, without one, to the message.
+ */
+export function explainUnanswered(entries: readonly Entry[], openedAt: number): readonly Entry[] {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  return entries.map((entry) => {
+    const { key, expires = 0 } = byId.get(entry.id.replace(":a", "")) ?? entry;
+    const isExpired = key && expires <= openedAt && !byId.has(`${entry.id}:a`);
+    return isExpired && !entry.failed ? { ...entry, failed: "interrupted" } : entry;
+  });
+}
+
 type PreviousSession = Pick<StoredSession, "session" | "entries">;
 
 interface StoredSession {

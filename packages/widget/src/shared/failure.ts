@@ -3,7 +3,7 @@ export const REQUEST_ID_HEADER = "parley-request-id";
 
 /**
  * A request or turn that failed. The code is the service's, or one of the widget's own: `network`, `offline`,
- * `interrupted`, `stopped`, `failed`, `refused` and `unavailable`.
+ * `interrupted`, `stopped`, `failed`, `refused`, `unavailable` and `visitor_token_failed`.
  */
 export class Failure extends Error {
   declare readonly code: string;

@@ -15,7 +15,7 @@ describe("ensureSecrets", () => {
 
   it("creates the secrets once, in a file that only its owner can read", async () => {
     const secrets = await ensureSecrets(dir, noTokens);
-    expect(new Set(Object.values(secrets)).size).toBe(7);
+    expect(new Set(Object.values(secrets)).size).toBe(8);
     expect(await ensureSecrets(dir, noTokens)).toEqual(secrets);
     expect((await stat(join(dir, "secrets.json"))).mode & 0o077).toBe(0);
   });
@@ -30,7 +30,7 @@ describe("ensureSecrets", () => {
     await writeFile(join(dir, "secrets.json"), JSON.stringify({ databasePassword: "kept" }));
     const secrets = await ensureSecrets(dir, noTokens);
     expect(secrets.databasePassword).toBe("kept");
-    expect(new Set(Object.values(secrets)).size).toBe(7);
+    expect(new Set(Object.values(secrets)).size).toBe(8);
     expect(await ensureSecrets(dir, noTokens)).toEqual(secrets);
   });
 

@@ -9,6 +9,8 @@ export type Secrets = {
   internalToken: string;
   /** Encrypts the session cookies of the console. */
   sessionSecret: string;
+  /** Encrypts the webhooks' secrets. */
+  encryptionKey: string;
   /** The password of the embedded database's superuser. */
   databasePassword: string;
   /** The passwords of the three services' database roles. */
@@ -31,6 +33,7 @@ export async function ensureSecrets(dataDir: string, overrides: TokenOverrides):
     adminToken: createSecret(),
     internalToken: createSecret(),
     sessionSecret: createSecret(),
+    encryptionKey: createSecret(),
     databasePassword: createSecret(),
     conversationPassword: createSecret(),
     quotaPassword: createSecret(),

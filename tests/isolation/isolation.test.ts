@@ -41,6 +41,7 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
     patternId: "987654321",
     caseId: "987654321",
     kid: randomUUID().slice(0, 12),
+    webhookId: randomUUID(),
     sourceName: `source-${randomUUID()}.txt`,
     toolName: `tool_${randomUUID().slice(0, 8)}`,
     visitorId: `visitor-of-ws_${randomUUID()}`,

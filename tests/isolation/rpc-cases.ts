@@ -17,6 +17,7 @@ export type Identifiers = {
   toolName: string;
   caseId: string;
   kid: string;
+  webhookId: string;
   visitorId: string;
 };
 
@@ -49,6 +50,8 @@ export const ORDER_TOOL = {
   parameters: '{"type":"object","properties":{}}',
 };
 
+export const WEBHOOK_URL = "https://receiver.example/events";
+
 const SMALL_GIF = Buffer.from("GIF89a\x01\0\x01\0\0\0\0;", "latin1").toString("base64");
 const month = new Date().toISOString().slice(0, 7);
 const ofBot = (more: Fields = {}) => ({
@@ -61,6 +64,10 @@ const ofSource: ForeignIdentifierCase = {
   ],
 };
 const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId }] };
+
+const ofWebhook = (more: Fields = {}): ForeignIdentifierCase => ({
+  requests: ({ workspaceId }, { webhookId }) => [{ workspaceId, id: webhookId, ...more }],
+});
 
 /** The cases of the RPCs whose requests contain more than a workspace, or more than a workspace and a bot. */
 const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
@@ -127,6 +134,13 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.IdentityKeyAdminService/RevokeIdentityKey": {
     requests: ({ workspaceId }, { kid }) => [{ workspaceId, kid }],
   },
+  "parley.conversation.v1.WebhookAdminService/CreateEndpoint": workspaceOnly({ changes: { url: WEBHOOK_URL } }),
+  "parley.conversation.v1.WebhookAdminService/UpdateEndpoint": ofWebhook({ changes: { includeContent: true } }),
+  "parley.conversation.v1.WebhookAdminService/DeleteEndpoint": ofWebhook(),
+  "parley.conversation.v1.WebhookAdminService/RotateSecret": ofWebhook(),
+  "parley.conversation.v1.WebhookAdminService/ListDeliveries": ofWebhook(),
+  "parley.conversation.v1.WebhookAdminService/Redeliver": ofWebhook({ fromSequence: "1", toSequence: "1" }),
+  "parley.conversation.v1.WebhookAdminService/SendTestEvent": ofWebhook(),
   "parley.conversation.v1.ModerationAdminService/AddPattern": ofBot({ pattern: "p" }),
   "parley.conversation.v1.ModerationAdminService/UpdatePattern": {
     requests: ({ workspaceId, botSlug }, ids) => [

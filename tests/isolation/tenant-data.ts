@@ -4,11 +4,11 @@ import { chat } from "../system/chat.ts";
 import { databaseOf, queryFirstRow, readBalance } from "../system/database.ts";
 import type { SharedSystem } from "../system/shared-system.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
-import { ORDER_TOOL, type TenantData } from "./rpc-cases.ts";
+import { ORDER_TOOL, type TenantData, WEBHOOK_URL } from "./rpc-cases.ts";
 
 export type TenantDataWithKey = TenantData & { publicKey: string };
 
-/** Creates a tenant with one bot, session, turn, pattern, source, tool, evaluation case and identity key, and returns their identifiers. */
+/** Creates a tenant with one bot, session, turn, pattern, source, tool, evaluation case, identity key and webhook, and returns their identifiers. */
 export async function createTenantData(system: SharedSystem): Promise<TenantDataWithKey> {
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug, publicKey } = tenant;
@@ -31,6 +31,9 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
   });
   const identity = await system.admin.identityKeys.createIdentityKey({ workspaceId });
   const kid = String(identity.key?.kid);
+  const changes = { url: WEBHOOK_URL, types: { values: ["knowledge.failed"] } };
+  const webhook = await system.admin.webhooks.createEndpoint({ workspaceId, changes });
+  const webhookId = String(webhook.endpoint?.id);
   const visitorId = `visitor-of-${workspaceId}`;
   await chat(system.url(), tenant, { visitor_id: visitorId });
 
@@ -67,6 +70,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
     toolName,
     caseId,
     kid,
+    webhookId,
     visitorId,
     patternId: String(pattern?.id),
     ...ids,

@@ -11,6 +11,7 @@ import {
   ToolAdminService,
   TurnAdminService,
   UsageAuditAdminService,
+  WebhookAdminService,
   WorkspaceDeletionAdminService,
 } from "@parley/rpc/conversation";
 import { CallLogAdminService, ProviderAdminService } from "@parley/rpc/llm";
@@ -23,6 +24,7 @@ export type AdminClients = {
   bots: Client<typeof BotAdminService>;
   keys: Client<typeof KeyAdminService>;
   identityKeys: Client<typeof IdentityKeyAdminService>;
+  webhooks: Client<typeof WebhookAdminService>;
   moderation: Client<typeof ModerationAdminService>;
   knowledge: Client<typeof KnowledgeAdminService>;
   evaluations: Client<typeof EvaluationAdminService>;
@@ -57,6 +59,7 @@ export function createAdminClients(ports: OpsPorts): AdminClients {
     bots: createClient(BotAdminService, conversation),
     keys: createClient(KeyAdminService, conversation),
     identityKeys: createClient(IdentityKeyAdminService, conversation),
+    webhooks: createClient(WebhookAdminService, conversation),
     moderation: createClient(ModerationAdminService, conversation),
     knowledge: createClient(KnowledgeAdminService, conversation),
     evaluations: createClient(EvaluationAdminService, conversation),

@@ -128,6 +128,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     QUOTA_TARGET: `127.0.0.1:${quota.port}`,
     LLM_TARGET: `127.0.0.1:${llm.port}`,
     ...jwt,
+    ENCRYPTION_KEY: "encryption-key-of-the-tests-0123456789",
     ...options.env?.conversation,
   });
   const env: ServiceEnvironments = {

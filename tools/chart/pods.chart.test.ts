@@ -26,6 +26,7 @@ it("mounts secrets as files, each from the Secret that the values name for it, a
     "redis.enabled=true,redis.existingSecret=redis",
     "llmProxy.apiKeys={OPENAI_API_KEY,TOOL_KEY},llmProxy.existingSecret=providers",
     "console.existingSecret=console",
+    "conversation.webhooks.enabled=true",
   ]);
   const variables = variablesOf(manifests);
   const fileVariables = [...variables].filter(([name, value]) => /^[\w-]+ \w+_FILE$/.test(name) && value.includes("/"));
@@ -42,6 +43,7 @@ it("mounts secrets as files, each from the Secret that the values name for it, a
       ...["OPENAI_API_KEY", "TOOL_KEY"].map((key) => `llm-proxy ${key}_FILE=providers/${key}`),
       ...["SESSION_SECRET", "OIDC_CLIENT_SECRET"].map((key) => `console ${key}_FILE=console/${key}`),
       `console ${headers}`,
+      "conversation ENCRYPTION_KEY_FILE=parley/ENCRYPTION_KEY",
     ]),
   );
   const secretVariables = workloads(manifests).flatMap(({ pod }) =>

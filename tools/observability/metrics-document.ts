@@ -30,6 +30,7 @@ import {
   registerReconciliationGauges,
 } from "../../services/conversation/src/reconciliation/index.ts";
 import { registerUsageAuditGauge } from "../../services/conversation/src/usage-audit/usage-audit.worker.ts";
+import { createDeliveryCounter, registerWebhookGauges } from "../../services/conversation/src/webhooks/index.ts";
 import { createMetrics as edgeMetrics } from "../../services/edge/src/metrics.ts";
 import { registerCostGauge } from "../../services/llm-proxy/src/call-log/cost.metrics.ts";
 import { createMetrics as llmMetrics } from "../../services/llm-proxy/src/metrics.ts";
@@ -68,6 +69,8 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     createAuditLogCounter(registry);
     createSettleLags(registry, shards);
     registerOutboxGauges(registry, shards, log);
+    registerWebhookGauges(registry, shards, log);
+    createDeliveryCounter(registry);
     registerEmbeddingGauge(registry, shards, unused, log);
     createRetentionFailureCounter(registry);
     createSemanticSearchCounter(registry);

@@ -10,6 +10,7 @@ const SECRETS = {
   adminToken: "admin-secret",
   internalToken: "internal-secret",
   sessionSecret: "session-secret",
+  encryptionKey: "encryption-secret",
   databasePassword: "superuser-secret",
   conversationPassword: "conversation-secret",
   quotaPassword: "quota-secret",

@@ -74,6 +74,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
       DATABASE_URL: urlForRole(databaseUrl, `${config.rolePrefix}conversation`, secrets.conversationPassword),
       QUOTA_TARGET: targets.QUOTA_TARGET,
       LLM_TARGET: targets.LLM_TARGET,
+      ENCRYPTION_KEY: secrets.encryptionKey,
     }),
     "llm-proxy": spec("llm-proxy", ports.llmOps, {
       GRPC_PORT: String(ports.llm),

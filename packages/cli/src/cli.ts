@@ -23,6 +23,7 @@ import { addTokenCommand } from "./commands/token.ts";
 import { addTopCommand } from "./commands/top.ts";
 import { addUsageCommand } from "./commands/usage/usage.ts";
 import { addUsageAuditCommand } from "./commands/usage-audit.ts";
+import { addWebhookCommands } from "./commands/webhook/webhook.ts";
 import { addWorkspaceCommands } from "./commands/workspace.ts";
 import type { Config } from "./config.ts";
 import type { Context } from "./context.ts";
@@ -76,6 +77,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   addKnowledgeCommands(program, context);
   addToolCommands(program, context);
   addConversationCommands(program, context);
+  addWebhookCommands(program, context);
   addUsageCommand(program, context);
   addUsageAuditCommand(program, context);
   addAuditLogCommand(program, context);

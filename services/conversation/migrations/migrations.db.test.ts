@@ -19,7 +19,9 @@ import { renewEdge } from "../src/sweeping/edge-leases.store.ts";
 import { createTestDatabase, ROLE, ROLE_PASSWORD, type TestDatabase } from "../src/testing/database.ts";
 import { addDocument } from "../src/testing/knowledge.ts";
 import { createBot, edgeFields, newTurn, runTurn } from "../src/testing/turns.ts";
+import { addEndpoint } from "../src/testing/webhooks.ts";
 import { openTurn } from "../src/turns/open-turn.store.ts";
+import { queueTestEvent } from "../src/webhooks/deliveries.store.ts";
 import { storeDeletion } from "../src/workspace-deletions/deletions.store.ts";
 import { migrations } from "./index.ts";
 
@@ -59,6 +61,7 @@ async function fill() {
     { workspaceId, botId },
     { cases: 1, searched: 1, found: 1, semanticFailures: 0, results },
   );
+  await queueTestEvent(db.database, await addEndpoint(db.database, workspaceId));
   const turn = newTurn(bot);
   await renewEdge(db.database, edgeFields(turn.edgeId), 30);
   await runTurn(db.database, turn);
@@ -109,7 +112,7 @@ async function rowCounts() {
 test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(29);
+  expect(Object.keys(before)).toHaveLength(32);
   expect(Object.values(before)).not.toContain(0);
   const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);

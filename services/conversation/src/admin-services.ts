@@ -15,6 +15,7 @@ import {
   ToolAdminService,
   TurnAdminService,
   UsageAuditAdminService,
+  WebhookAdminService,
   WorkspaceDeletionAdminService,
 } from "@parley/rpc/conversation";
 import type { LlmService } from "@parley/rpc/llm";
@@ -44,6 +45,7 @@ import type { OwnerReadPool } from "./sessions/index.ts";
 import type { SessionHandlers } from "./sessions/sessions.admin.ts";
 import { createTurnAdmin } from "./turns/turns.admin.ts";
 import { createUsageAuditAdmin, type UsageAuditShard } from "./usage-audit/usage-audit.admin.ts";
+import { createWebhookAdmin, type SecretBox } from "./webhooks/index.ts";
 import { createDeletionAdmin } from "./workspace-deletions/deletions.admin.ts";
 
 export type AdminServicesDeps = {
@@ -57,6 +59,7 @@ export type AdminServicesDeps = {
   embeddings: readonly EmbeddingWorker[];
   questionSearch: QuestionSearch;
   auditLog: AuditLog;
+  secretBox: SecretBox;
   /** By the shard's number. */
   usageAuditShards: readonly UsageAuditShard[];
   config: Config;
@@ -74,6 +77,8 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
   router.service(KeyAdminService, createKeyAdmin(sharded, new KeyShards(keyPrefix), newKey));
   router.service(IdentityKeyAdminService, createIdentityKeyAdmin(database, quota));
+  const webhookDeps = { database, quota, egressPolicy: egress.policy, secretBox: deps.secretBox };
+  router.service(WebhookAdminService, createWebhookAdmin(webhookDeps));
   router.service(ModerationAdminService, createModerationAdmin(database, deps.patternThreads));
   router.service(ToolAdminService, createToolAdmin({ database, llm: deps.llm, quota, ownerToolPlans }));
   const findEmbeddingStatus = async (workspaceId: string) => (await ofWorkspace(deps.embeddings, workspaceId)).status;

@@ -10,6 +10,7 @@ import {
   readUsageRetention,
 } from "@parley/service-kit";
 import { isModelName } from "./bots/index.ts";
+import { parseEncryptionKeys } from "./webhooks/index.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -56,6 +57,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     keyPrefix,
     internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
     adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
+    /** Encrypts the webhooks' secrets. If undefined, webhooks are off. */
+    encryptionKeys: environment.optionalSecret("ENCRYPTION_KEY", parseEncryptionKeys),
     /** The admin services verify members' access tokens with these settings. If undefined, only ADMIN_TOKEN gives access. */
     jwt: readOptionalJwtSettings(environment),
     /** The models that owners may choose, by plan. */
@@ -76,7 +79,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
-    /** The permitted private networks and the proxy for fetching documents from URLs. */
+    /** The permitted private networks and the proxy for fetching documents from URLs, and for webhooks. */
     egress: environment.egress(),
     /** How long a stopping process waits for its calls to end. */
     drainMs: environment.integer("DRAIN_MS", 25_000),

@@ -23,6 +23,7 @@ import {
 import { createBotReplyCountTask, createReplyCountTask } from "./statistics/statistics.worker.ts";
 import type { Sweeper } from "./sweeping/sweeper.worker.ts";
 import { createUsageAuditTask } from "./usage-audit/usage-audit.worker.ts";
+import { keepWebhooks, type SecretBox, type WebhookDispatcher } from "./webhooks/index.ts";
 import { type DeletedWorkspaces, READ_DELETED_INTERVAL_MS } from "./workspace-deletions/deleted-workspaces.service.ts";
 import { eraseDeletedWorkspaces, eraseDocumentsOfDeletedBots } from "./workspace-deletions/erase-workspaces.worker.ts";
 
@@ -38,6 +39,9 @@ const EMBED_INTERVAL_MS = 5_000;
 const ERASE_VISITORS_INTERVAL_MS = 15_000;
 const COUNT_REPLIES_INTERVAL_MS = 15_000;
 const STORE_KEY_USES_INTERVAL_MS = 15_000;
+/** An event waits for half of this time on average. */
+const DISPATCH_INTERVAL_MS = 500;
+const KEEP_WEBHOOKS_INTERVAL_MS = 10 * 60_000;
 
 export type PeriodicTasksDeps = Shard &
   Omit<ReconcileDeps, "quota"> & {
@@ -48,6 +52,8 @@ export type PeriodicTasksDeps = Shard &
     keyUses: KeyUses;
     deletedWorkspaces: DeletedWorkspaces;
     embeddings: EmbeddingWorker;
+    dispatcher: WebhookDispatcher;
+    secretBox: SecretBox;
     /** Notifies the settler of the turns that an erasure has closed, and counts them as cancelled. */
     reportCancelled: RetentionDeps["notifySettler"];
     retentionFailures: RetentionDeps["failures"];
@@ -74,6 +80,8 @@ export function createPeriodicTasks(
     keyUses,
     deletedWorkspaces,
     embeddings,
+    dispatcher,
+    secretBox,
   } = deps;
   const closeEverySeconds = reconciliation.everySeconds * RECONCILIATIONS_PER_CLOSE;
   const retentionDeps = { database, quota, notifySettler: reportCancelled, failures: deps.retentionFailures, log };
@@ -144,6 +152,12 @@ export function createPeriodicTasks(
     { name: "count replies by workspace", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createReplyCountTask(database) },
     { name: "count replies by bot", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createBotReplyCountTask(database) },
     { name: "store key uses", intervalMs: STORE_KEY_USES_INTERVAL_MS, run: () => keyUses.store() },
+    { name: "dispatch webhooks", intervalMs: DISPATCH_INTERVAL_MS, run: () => dispatcher.run() },
+    {
+      name: "keep webhooks",
+      intervalMs: KEEP_WEBHOOKS_INTERVAL_MS,
+      run: (signal) => keepWebhooks({ database, secretBox, log }, signal),
+    },
     { name: "embed knowledge", intervalMs: EMBED_INTERVAL_MS, run: (signal) => embeddings.run(signal) },
   ];
 }

@@ -57,6 +57,19 @@ import {
   findOpenedTurns,
   listDoneTurnIds,
 } from "./usage-audit/usage-audit.store.ts";
+import { recordAttempt } from "./webhooks/attempts.store.ts";
+import { listDeliveries, queueTestEvent, redeliver } from "./webhooks/deliveries.store.ts";
+import { findEndpoint, listEndpoints, updateEndpoint } from "./webhooks/endpoints.store.ts";
+import { readEventContent } from "./webhooks/event-content.store.ts";
+import {
+  claimDelivery,
+  copyEvents,
+  deleteDeliveries,
+  deleteExpired,
+  dropOldest,
+  findNextEndpoint,
+  listDue,
+} from "./webhooks/queue.store.ts";
 import { listVisitorMessages, listVisitorSessions } from "./visitor-history/visitor-history.store.ts";
 
 /** The only table that a statement in the first `test.each` may scan. It has one row per month, so a scan reads one page. */
@@ -82,6 +95,18 @@ beforeAll(async () => {
 
     INSERT INTO conversation.identity_keys (workspace_id, kid, algorithm, verification_key)
     SELECT b.workspace_id, 'k', 'HS256', 's' FROM conversation.bots b ON CONFLICT DO NOTHING;
+
+    INSERT INTO conversation.webhook_endpoints (workspace_id, endpoint_id, url, types, include_content, secret)
+    SELECT b.workspace_id, b.bot_id, 'https://receiver.example/', '{}', false, 's' FROM conversation.bots b;
+
+    INSERT INTO conversation.webhook_deliveries
+      (workspace_id, endpoint_id, sequence, event_id, type, occurred_at, data, status, next_attempt_at)
+    SELECT w.workspace_id, w.endpoint_id, n, gen_random_uuid(), 'message.completed', now(), '{}',
+           CASE WHEN n = 1 THEN 'pending' ELSE 'delivered' END, CASE WHEN n = 1 THEN now() END
+    FROM conversation.webhook_endpoints w, generate_series(1, 5) n;
+
+    INSERT INTO conversation.events (workspace_id, type, occurred_at, data)
+    SELECT b.workspace_id, 'message.completed', now(), '{}' FROM conversation.bots b;
 
     INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback)
     SELECT b.workspace_id, b.bot_id, 'p', 'r', '' FROM conversation.bots b;
@@ -366,6 +391,45 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   [
     "listing expired sessions",
     (database) => listExpiredSessions(database, bot.workspaceId, { minutes: 30, limit: 50, after: undefined }),
+  ],
+  [
+    "listing webhooks and their deliveries",
+    async (database) => {
+      const endpoint = { workspaceId: bot.workspaceId, endpointId: bot.id };
+      await listEndpoints(database, bot.workspaceId);
+      await findEndpoint(database, endpoint);
+      const unchanged = { url: undefined, types: undefined, includeContent: undefined, enabled: undefined };
+      await updateEndpoint(database, endpoint, unchanged);
+      for (const status of ["", "pending", "delivered", "failed"] as const)
+        await listDeliveries(database, endpoint, { status, before: undefined, limit: 51 });
+      await redeliver(database, endpoint, { from: 1, to: 2 });
+      await queueTestEvent(database, endpoint);
+    },
+  ],
+  ["moving events to the queues of webhooks", (database) => copyEvents(database, 500)],
+  ["listing the webhooks that are due", (database) => listDue(database, 4)],
+  [
+    "delivering an event",
+    async (database) => {
+      const delivery = await claimDelivery(database, { workspaceId: bot.workspaceId, endpointId: bot.id });
+      if (delivery === undefined) throw new Error("no delivery is due");
+      const { sessionId, messageId } = await findDoneTurn();
+      const claimed = { ...delivery, sessionId, data: { message_id: messageId } };
+      await readEventContent(database, claimed);
+      const attempt = { startedAt: new Date(), durationMs: 1, status: 500, body: "no" };
+      await recordAttempt(database, claimed, attempt, async () => undefined);
+      await recordAttempt(database, claimed, { ...attempt, status: 200 }, async () => undefined);
+    },
+  ],
+  [
+    "limiting and cleaning the queues of webhooks",
+    async (database) => {
+      const endpoint = { workspaceId: bot.workspaceId, endpointId: bot.id };
+      await dropOldest(database, endpoint, 100_000);
+      await deleteExpired(database, 30, 1_000);
+      await findNextEndpoint(database, endpoint);
+      await deleteDeliveries(database, { ...endpoint, endpointId: randomUUID() }, 1_000);
+    },
   ],
   ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await findDoneTurn()).sessionId)],
   [

@@ -6,6 +6,7 @@ import { LlmService } from "@parley/rpc/llm";
 import type { Outcome } from "@parley/rpc/outcomes";
 import { QuotaService } from "@parley/rpc/quota";
 import {
+  type AuditLog,
   type CallGuard,
   CallPool,
   connectPeer,
@@ -16,6 +17,7 @@ import {
   createReadinessProbe,
   createRpcClientFailureCounter,
   createRpcServerHistogram,
+  type Database,
   FairQueue,
   type Lifecycle,
   type Logger,
@@ -23,6 +25,7 @@ import {
   openAuditLog,
   openInternalTokens,
   openRoutedPool,
+  openSecret,
   openShards,
   openTokens,
   type Registry,
@@ -30,12 +33,14 @@ import {
   requireShard,
   runForWorkspace,
   runPeriodically,
+  type SecretOptions,
   type ServiceMetrics,
   type Shard,
   startOpsServer,
   type Tokens,
   watchCertificates,
 } from "@parley/service-kit";
+import { createGuardedSender } from "@parley/service-kit/egress";
 import { migrations } from "../migrations/index.ts";
 import { registerAdminServices } from "./admin-services.ts";
 import { createBotConfigCache } from "./bots/bot-configs.service.ts";
@@ -70,10 +75,21 @@ import { llmOfShard, quotaOfShard } from "./shard-peers.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
 import type { NotifySettler } from "./turns/index.ts";
 import { registerUsageAuditGauge } from "./usage-audit/usage-audit.worker.ts";
+import {
+  createAttemptQueue,
+  createDeliveryCounter,
+  registerWebhookGauges,
+  SecretBox,
+  sendWebhook,
+  WebhookDispatcher,
+  type WebhookRequest,
+} from "./webhooks/index.ts";
 import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.service.ts";
 
 /** How long a stopping process waits for the settler. */
 const SETTLER_STOP_MS = 10_000;
+/** How long a stopping process waits for the running attempts to deliver webhooks, of which each takes up to 10 s. */
+const WEBHOOKS_STOP_MS = 12_000;
 /** The share of a pool's connections that periodic tasks may use together. The rest remains for turns. */
 const TASK_CONNECTION_SHARE = 0.5;
 
@@ -118,8 +134,10 @@ export async function start(
       closedTurnCounter.inc({ outcome }, closed.length);
     };
   const reportCancelled = reportClosed("cancelled");
+  const webhooks = createWebhooks(config, { registry, auditLog, log, lifecycle, secretOptions });
   const workers = shards.map((shard) =>
     createShardWorkers(shard, {
+      createDispatcher: webhooks.createDispatcher,
       quota,
       llm,
       leaseSeconds: config.leaseSeconds,
@@ -131,9 +149,12 @@ export async function start(
   );
   lifecycle.onClose("sweeper", async () => void (await Promise.all(workers.map(({ sweeper }) => sweeper.stop()))));
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
+  const stopWebhooks = async () => void (await Promise.all(workers.map(({ dispatcher }) => dispatcher.stop())));
+  lifecycle.onClose("webhooks", stopWebhooks, WEBHOOKS_STOP_MS);
   const deletedWorkspaces = new DeletedWorkspaces(shards);
   const reportRepairs = createRepairReporter(registry, shards, log);
   registerOutboxGauges(registry, shards, log);
+  registerWebhookGauges(registry, shards, log);
   registerEmbeddingGauge(
     registry,
     shards,
@@ -161,6 +182,7 @@ export async function start(
       ownerReadPool,
       sessionHandlers,
       auditLog,
+      secretBox: webhooks.secretBox,
       usageAuditShards: workers.map((worker) => ({
         ...worker,
         notifySettler,
@@ -208,6 +230,7 @@ export async function start(
         deletedWorkspaces,
         retentionFailures,
         prunedRows,
+        secretBox: webhooks.secretBox,
         log,
       },
       config,
@@ -305,7 +328,36 @@ function openPools(config: Config, registry: Registry, log: Logger, lifecycle: L
   };
 }
 
+type WebhooksDeps = {
+  registry: Registry;
+  auditLog: AuditLog;
+  log: Logger;
+  lifecycle: Lifecycle;
+  secretOptions: SecretOptions;
+};
+
+/** Creates what the dispatchers of all shards share. */
+function createWebhooks(
+  { encryptionKeys, egress }: Config,
+  { registry, auditLog, log, lifecycle, secretOptions }: WebhooksDeps,
+) {
+  const keys = encryptionKeys && openSecret(encryptionKeys, secretOptions);
+  const secretBox = new SecretBox(() => keys?.current() ?? []);
+  const sender = createGuardedSender(egress);
+  lifecycle.onClose("webhook connections", () => sender.close());
+  const shared = {
+    secretBox,
+    send: (request: WebhookRequest) => sendWebhook({ sender, log }, request),
+    attempts: createAttemptQueue(),
+    auditLog,
+    metrics: { deliveries: createDeliveryCounter(registry) },
+    log,
+  };
+  return { secretBox, createDispatcher: (database: Database) => new WebhookDispatcher({ ...shared, database }) };
+}
+
 type ShardWorkersDeps = {
+  createDispatcher: (database: Database) => WebhookDispatcher;
   quota: RpcClient<typeof QuotaService>;
   llm: RpcClient<typeof LlmService>;
   leaseSeconds: number;
@@ -317,13 +369,15 @@ type ShardWorkersDeps = {
 
 /** Creates what works on the workspaces of one shard in the background. If the shard does not respond, the work of the other shards continues. */
 function createShardWorkers({ number, database }: Shard, deps: ShardWorkersDeps) {
+  const taskDatabase = new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal);
   const { leaseSeconds, reportInterrupted, reportCancelled, closingSignal, log } = deps;
   const llm = llmOfShard(deps.llm, number);
   return {
     number,
     database,
     /** A share of the pool, for periodic tasks. The signal is never aborted, because a task has no caller that could cancel it. */
-    taskDatabase: new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal),
+    taskDatabase,
+    dispatcher: deps.createDispatcher(taskDatabase),
     quota: quotaOfShard(deps.quota, number),
     llm,
     embeddings: new EmbeddingWorker(database, llm, log),

@@ -38,3 +38,4 @@ export { type ShardRouter, type ShardRouterOptions, startShardRouter } from "./s
 export { collectSse, fetchAndKeep, type ReadSseOptions, readSse, type SseComment, type SseEvent } from "./sse.ts";
 export { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 export { startToolServer, type ToolServer, type ToolServerRequest, type ToolServerResponse } from "./tool-server.ts";
+export { type ReceivedWebhook, startWebhookReceiver, type WebhookReceiver } from "./webhook-receiver.ts";

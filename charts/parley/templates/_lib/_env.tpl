@@ -56,6 +56,9 @@ rather than variables, because Kubernetes updates the files of running pods when
 {{- $files = append $files (dict "env" "REDIS_SENTINEL_PASSWORD" "key" $values.redis.sentinelPasswordKey "secret" $values.redis.existingSecret) -}}
 {{- end -}}
 {{- end -}}
+{{- if and (eq .name "conversation") $values.conversation.webhooks.enabled -}}
+{{- $files = append $files (dict "env" "ENCRYPTION_KEY") -}}
+{{- end -}}
 {{- if eq .name "llm-proxy" -}}
 {{- range $values.llmProxy.apiKeys -}}
 {{- $files = append $files (dict "env" . "secret" $values.llmProxy.existingSecret) -}}

@@ -30,5 +30,10 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   auth_unavailable: "the service cannot load the identity provider's keys: try again in a few seconds",
   usage_below_zero: "show the month's usage with parley usage --workspace W --month M",
   request_id_reused: "list the month's corrections with parley usage adjustments, or omit --request-id",
+  webhook_not_found: "list webhooks with parley webhook list --workspace W",
+  delivery_not_found: "list deliveries with parley webhook deliveries ID --workspace W",
+  webhook_disabled: "enable it with parley webhook update ID --workspace W --enable",
+  webhooks_off: "docs/webhooks.md names the setting",
+  too_many_webhooks: "delete one with parley webhook delete ID --workspace W",
   unavailable: "try again in a few seconds",
 };

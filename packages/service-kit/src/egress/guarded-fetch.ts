@@ -92,7 +92,8 @@ function redirectLimitMessage(maxRedirects: number): string {
     : `more than ${maxRedirects} redirects`;
 }
 
-function parseUrl(text: string, base?: URL): URL {
+/** Throws EgressError unless the text is an http or https URL without a user name and a password. */
+export function parseUrl(text: string, base?: URL): URL {
   const url = URL.canParse(text, base?.href) ? new URL(text, base?.href) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol))
     throw new EgressError("url_refused", "the URL must begin with http:// or https://");
@@ -130,10 +131,13 @@ async function readResponse(response: Response, url: URL, options: GuardedFetchO
 
 /** Returns the EgressError inside an error of fetch. A network error becomes `unreachable`. */
 function toEgressError(error: unknown): unknown {
-  if (error instanceof EgressError) return error;
   // fetch reports failures as TypeError, so any other error comes from `onHead` and is returned as it is.
-  if (!(error instanceof TypeError)) return error;
-  for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {
+  return error instanceof TypeError ? findEgressError(error) : error;
+}
+
+/** Returns the EgressError among an error and its causes, or else an EgressError for an unreachable server. */
+export function findEgressError(error: unknown): EgressError {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof EgressError) return cause;
     const { code } = cause as NodeJS.ErrnoException;
     if (code !== undefined) return unreachableError(code, { cause: error });

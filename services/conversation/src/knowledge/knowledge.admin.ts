@@ -29,6 +29,7 @@ import {
   readDocument,
   toUtf8,
 } from "../documents/index.ts";
+import { recordKnowledgeFailed } from "../events/index.ts";
 import type { EmbeddingStatus } from "./embeddings.worker.ts";
 import {
   countSources,
@@ -107,7 +108,16 @@ export function createKnowledgeAdmin({
         });
       if (url === "") return store(readContent(request));
       requireFetchable(request);
-      return fetcher.withDocument({ workspaceId, url, signal }, (fetched) => store(toContent(request, fetched)));
+      try {
+        return await fetcher.withDocument({ workspaceId, url, signal }, (fetched) =>
+          store(toContent(request, fetched)),
+        );
+      } catch (error) {
+        // The document's fault, not an overload.
+        if (error instanceof ServiceError && error.kind === "invalid_argument")
+          await recordKnowledgeFailed(database, { workspaceId, botSlug: request.botSlug, name, code: error.code });
+        throw error;
+      }
     },
     async listSources(request) {
       const { workspaceId, query, pageToken } = request;

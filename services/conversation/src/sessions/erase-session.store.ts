@@ -1,4 +1,5 @@
 import { type Database, setLocal, transaction, withQueryTimeout } from "@parley/service-kit";
+import { botSlugSql, recordEventSql } from "../events/index.ts";
 import {
   type ClosedTurn,
   RECORD_CLOSED_TURNS,
@@ -14,6 +15,7 @@ const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 // With a retention ($3), a session stays while a reply is running, and for the retention after the end of its last reply. OpenTurn sets
 // last_activity_at, so PostgreSQL, which checks that column again after waiting for the row's lock, keeps a session that became active.
 const ERASE_SESSION = `
+  WITH erased AS (
   UPDATE conversation.sessions s
   SET erased_at = now(), visitor_id = NULL, replaced_visitor = NULL, visitor_metadata = NULL, referrer = NULL, user_agent = NULL,
       consent_version = NULL, consented_at = NULL, message_count = 0, ratings_up = 0, ratings_down = 0, reviews_good = 0, reviews_bad = 0
@@ -25,7 +27,16 @@ const ERASE_SESSION = `
         SELECT FROM conversation.messages m
         WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id = s.last_message_id AND m.closed_at >= now() - make_interval(mins => $3)
       )
-    ))`;
+    ))
+  RETURNING s.workspace_id, s.session_id, s.bot_id
+  ), event AS (${recordEventSql({
+    source: "erased e",
+    workspace: "$1",
+    type: "'conversation.erased'",
+    session: "e.session_id",
+    data: `jsonb_build_object('bot_slug', ${botSlugSql("$1", "e.bot_id")}, 'session_id', e.session_id)`,
+  })})
+  SELECT FROM erased e WHERE e.workspace_id = $1`;
 
 const CANCEL_TURNS = `
   WITH closed AS (
@@ -37,6 +48,11 @@ const CANCEL_TURNS = `
   WHERE c.workspace_id = $1`;
 
 const DELETE_VISITORS = "DELETE FROM conversation.session_visitors WHERE workspace_id = $1 AND session_id = $2";
+
+// A receiver may repeat the texts that it got. See recordAttempt, which stores no response of an erased session.
+const CLEAR_RESPONSES = `
+  UPDATE conversation.webhook_deliveries SET response_body = NULL
+  WHERE workspace_id = $1 AND session_id = $2 AND response_body IS NOT NULL`;
 
 const DELETE_CONTENT = `
   WITH erased AS (
@@ -68,6 +84,7 @@ export async function eraseSession(
     if (rowCount === 0) return undefined;
     const { rows } = await connection.query<ClosedTurn>(query(CANCEL_TURNS));
     await connection.query(query(DELETE_VISITORS));
+    await connection.query(query(CLEAR_RESPONSES));
     await connection.query(query(DELETE_CONTENT));
     return rows;
   });

@@ -1,5 +1,15 @@
 import type { Database } from "@parley/service-kit";
+import { botSlugSql, recordEventSql } from "../events/index.ts";
 import { mayUseSessionSql, type RequestVisitor, type SessionRequest } from "./session-visitor.store.ts";
+
+const RECORD_RATED = recordEventSql({
+  source: "target t",
+  where: "t.rating <> $5",
+  workspace: "$1",
+  type: "'message.rated'",
+  session: "t.session_id",
+  data: `jsonb_build_object('bot_slug', ${botSlugSql("$1", "$3")}, 'session_id', t.session_id, 'message_id', t.message_id, 'rating', $5::text)`,
+});
 
 // Locks the session before the message, as an erasure does, to avoid a deadlock. After a wait for a lock, PostgreSQL reads the row again, so
 // the CTE `target` has the rating that this statement replaces.
@@ -24,7 +34,7 @@ const RATE_MESSAGE = `
         ratings_down = s.ratings_down + ($5 = 'down')::integer - (t.rating = 'down')::integer
     FROM target t
     WHERE s.workspace_id = t.workspace_id AND s.session_id = t.session_id AND t.rating <> $5
-  )
+  ), event AS (${RECORD_RATED})
   SELECT FROM target`;
 
 type RatedMessage = Omit<SessionRequest, keyof RequestVisitor> &

@@ -28,8 +28,8 @@ export type TestSystem = {
   createAdminClient<S extends DescService>(service: S): Client<S>;
 };
 
-/** Runs the service with its own database and a fake quota service during the tests of a file. */
-export function useTestSystem(): TestSystem {
+/** Runs the service with its own database and a fake quota service during the tests of a file. `env` has more settings. */
+export function useTestSystem(env: Record<string, string> = {}): TestSystem {
   const system = {} as TestSystem;
   const closers: (() => Promise<void> | void)[] = [];
   beforeAll(async () => {
@@ -37,7 +37,7 @@ export function useTestSystem(): TestSystem {
     closers.push(drop);
     const quota = await startTestQuota();
     closers.push(quota.close);
-    const service = await startTestService(url, quota.target);
+    const service = await startTestService(url, quota.target, env);
     closers.push(service.stop);
     Object.assign(system, {
       database,

@@ -6,6 +6,7 @@ import {
   toSettleOutcomeSql,
 } from "@parley/rpc/outcomes";
 import { type Database, defineStatement, SHARD_NUMBER } from "@parley/service-kit";
+import { botSlugSql, recordEventSql } from "../events/index.ts";
 import { countRefusalSql, isRefusal, maxStoredRefusals, roomSql } from "./refusal-counts.store.ts";
 import type { ToolUse } from "./tool-use.ts";
 
@@ -98,6 +99,20 @@ export const SELECT_CLOSED_TURNS = `
          to_char(s.unpaid_day, 'YYYY-MM-DD') AS "unpaidDay", c.model, ${SHARD_NUMBER} AS shard
   FROM settlement s JOIN closed c USING (workspace_id, turn_id)`;
 
+/** The event of a closed turn. Other outcomes than done and blocked are no events. */
+const RECORD_EVENT = recordEventSql({
+  source: "closed c",
+  where: "c.status IN ('done', 'blocked')",
+  workspace: ":workspaceId",
+  type: "CASE c.status WHEN 'done' THEN 'message.completed' ELSE 'message.blocked' END",
+  session: "c.session_id",
+  data: `jsonb_strip_nulls(jsonb_build_object(
+      'bot_slug', ${botSlugSql(":workspaceId", "c.bot_id")}, 'session_id', c.session_id, 'message_id', c.message_id, 'turn_id', c.turn_id,
+      'source', (SELECT s.source FROM conversation.sessions s WHERE s.workspace_id = :workspaceId AND s.session_id = c.session_id),
+      'model', c.model, 'tokens_in', c.tokens_in, 'tokens_out', c.tokens_out, 'latency_ms', c.latency_ms, 'reason', c.blocked_reason
+    ))`,
+});
+
 // A turn is streaming if and only if closed_at is null. The statement must not filter by status: PostgreSQL would then often choose the index of
 // streaming turns, and read all streaming turns of the workspace.
 const closeTurnSql = ({ before = "", from = "", content = ":content::text", after = "" } = {}) => `
@@ -111,7 +126,7 @@ const closeTurnSql = ({ before = "", from = "", content = ":content::text", afte
     WHERE t.workspace_id = :workspaceId AND t.turn_id = :turnId AND t.closed_at IS NULL
       AND (:deadlineMicroseconds::bigint IS NULL OR clock_timestamp() <= to_timestamp(:deadlineMicroseconds / 1e6))
     RETURNING t.*, ${content} AS content, :toolsCalled::jsonb AS tools_called
-  ), ${RECORD_CLOSED_TURNS} ${after}
+  ), ${RECORD_CLOSED_TURNS}, event AS (${RECORD_EVENT}) ${after}
   ${SELECT_CLOSED_TURNS}
   WHERE c.workspace_id = :workspaceId`;
 

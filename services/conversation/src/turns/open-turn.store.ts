@@ -1,6 +1,7 @@
 import type { Verdict } from "@parley/bot-rules/moderation";
 import { isQuestion } from "@parley/bot-rules/small-talk";
 import { type Database, defineStatement, invalidArgument, sqlState } from "@parley/service-kit";
+import { botSlugSql, recordEventSql } from "../events/index.ts";
 import { mayUseSessionSql, type RequestVisitor, visitorHashSql } from "../sessions/index.ts";
 import { HISTORY_CHARACTERS } from "./budget.ts";
 import { historySql } from "./history.store.ts";
@@ -56,6 +57,26 @@ const REPLACES_VISITOR = "(excluded.visitor_id <> '' AND s.visitor_id <> '' AND 
  */
 const KEEPS_CONSENT = `((excluded.consent_version IS NULL OR excluded.consent_version = s.consent_version) AND NOT ${REPLACES_VISITOR})`;
 
+const EVENT_DATA = `'bot_slug', ${botSlugSql(":workspaceId", ":botId::uuid")}, 'session_id', :sessionId::uuid, 'source', :source::text`;
+
+/** A session's first turn inserts its row with two messages. */
+const RECORD_STARTED = recordEventSql({
+  source: "opened",
+  where: "message_count = 2",
+  workspace: ":workspaceId",
+  type: "'conversation.started'",
+  session: ":sessionId::uuid",
+  data: `jsonb_build_object(${EVENT_DATA})`,
+});
+
+const RECORD_BLOCKED = recordEventSql({
+  source: "opened",
+  workspace: ":workspaceId",
+  type: "'message.blocked'",
+  session: ":sessionId::uuid",
+  data: `jsonb_build_object(${EVENT_DATA}, 'message_id', user_message_id + 1, 'turn_id', :turnId::uuid, 'reason', :blockedReason::text)`,
+});
+
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
 // - The upsert locks the session's row. The clock is read after that, so that within a session a higher message id has a later time.
@@ -97,9 +118,9 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
           )
       WHERE s.bot_id = excluded.bot_id AND s.source = excluded.source AND s.deleted_at IS NULL AND s.erased_at IS NULL
         AND ${mayUseSessionSql("excluded.visitor_id", "excluded.visitor_verified")}
-    RETURNING s.last_message_id, s.visitor_since, s.replaced_visitor
+    RETURNING s.last_message_id, s.visitor_since, s.replaced_visitor, s.message_count
   ), opened AS (
-    SELECT last_message_id - 1 AS user_message_id, CASE WHEN :source = 'widget' THEN visitor_since END AS history_start,
+    SELECT last_message_id - 1 AS user_message_id, message_count, CASE WHEN :source = 'widget' THEN visitor_since END AS history_start,
            replaced_visitor, visitor_since = last_message_id - 1 AS replaces_visitor, clock_timestamp() AS at
     FROM session
   ), replaced AS (
@@ -121,7 +142,7 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
     SELECT :workspaceId, :sessionId, user_message_id, :turnId, 'user', ${keep(":message")}, '', 'done', '{}'::bigint[], at FROM opened
     UNION ALL
     SELECT :workspaceId, :sessionId, user_message_id + 1, :turnId, 'assistant', :reply, :model, :status, :chunkIds::bigint[], at FROM opened
-  ) ${after}
+  ), started AS (${RECORD_STARTED}) ${after}
   SELECT opened.user_message_id + 1 AS "messageId", history.exchanges, ${DATABASE_TIME}
   FROM opened
   LEFT JOIN LATERAL (
@@ -156,7 +177,7 @@ const openBlockedStatement = defineStatement<OpenValues>(
   "open_blocked_turn",
   openTurnSql({
     before: `${roomSql(REFUSAL)},`,
-    after: `, ${countRefusalSql(REFUSAL, "opened")}`,
+    after: `, ${countRefusalSql(REFUSAL, "opened")}, blocked_event AS (${RECORD_BLOCKED})`,
     keep: (parameter) => `CASE WHEN (SELECT keeps_texts FROM room) THEN ${parameter}::text ELSE '' END`,
   }),
 );

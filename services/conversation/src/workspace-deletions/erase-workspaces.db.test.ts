@@ -7,6 +7,7 @@ import { addDocument } from "../testing/knowledge.ts";
 import { insertSessions } from "../testing/sessions.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot } from "../testing/turns.ts";
+import { addEndpoint } from "../testing/webhooks.ts";
 import { removeDeletion, storeDeletion } from "./deletions.store.ts";
 import { eraseDeletedWorkspaces } from "./erase-workspaces.worker.ts";
 
@@ -35,6 +36,7 @@ async function createWorkspace(sessions: number) {
   await insertKey(system.database, key, 1);
   await insertIdentityKey(system.database, { workspaceId, kid: "k", algorithm: "HS256", verificationKey: "s" }, 1);
   await addDocument(system.database, bot, "n", "words");
+  await addEndpoint(system.database, workspaceId);
   await insertCase(system.database, { workspaceId, botId }, { question: "q", document: "n" }, 1);
   const evaluated = { cases: 1, searched: 1, found: 1, semanticFailures: 0, results: [] };
   await insertRun(system.database, { workspaceId, botId }, evaluated);
@@ -57,6 +59,7 @@ async function countsOf(workspaceId: string) {
             (SELECT count(*) FROM conversation.evaluation_cases WHERE workspace_id = $1)::integer
               + (SELECT count(*) FROM conversation.evaluation_runs WHERE workspace_id = $1)::integer AS evaluations,
             (SELECT count(*) FROM conversation.identity_keys WHERE workspace_id = $1)::integer AS "identityKeys",
+            (SELECT count(*) FROM conversation.webhook_endpoints WHERE workspace_id = $1)::integer AS webhooks,
             (SELECT count(*) FROM conversation.bots WHERE workspace_id = $1)::integer AS bots,
             (SELECT count(*) FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erased_at IS NOT NULL)::integer AS erased`,
     [workspaceId],
@@ -64,7 +67,7 @@ async function countsOf(workspaceId: string) {
   return rows[0];
 }
 
-const ERASED = { sessions: 0, messages: 0, documents: 0, evaluations: 0, identityKeys: 0, bots: 0, erased: 1 };
+const ERASED = { sessions: 0, messages: 0, documents: 0, evaluations: 0, identityKeys: 0, webhooks: 0, bots: 0, erased: 1 };
 
 test("storeDeletion returns the stored deletion even if the workspace is restored right after the INSERT", async () => {
   const { workspaceId } = await createBot(system.database);
@@ -89,7 +92,7 @@ test("concurrent runs erase only workspaces that were deleted more than 30 days 
   await Promise.all([run(), run(), run()]);
   expect(await countsOf(due.workspaceId)).toEqual(ERASED);
   expect(erasedWorkspaces).toEqual([{ workspace_id: due.workspaceId }]);
-  const untouched = { sessions: 2, messages: 4, documents: 1, evaluations: 2, identityKeys: 1, bots: 1, erased: 0 };
+  const untouched = { sessions: 2, messages: 4, documents: 1, evaluations: 2, identityKeys: 1, webhooks: 1, bots: 1, erased: 0 };
   expect(await countsOf(recent.workspaceId)).toEqual(untouched);
   expect(await countsOf(kept.workspaceId)).toEqual(untouched);
   expect(await removeDeletion(system.database, due.workspaceId)).toBe(false);
@@ -125,6 +128,7 @@ test("a run erases the rest of a workspace if a session cannot be erased, and a 
     documents: 0,
     evaluations: 0,
     identityKeys: 0,
+    webhooks: 0,
     bots: 0,
     erased: 0,
   });

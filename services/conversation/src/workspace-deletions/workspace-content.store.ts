@@ -45,10 +45,15 @@ const TABLES = [
   "evaluation_runs",
   "erasures",
   "refusal_counts",
+  "events",
+  "webhook_endpoints",
   "bots",
 ] as const;
 
-/** Deletes a workspace's bots with their tools, patterns, keys and evaluations, its identity keys, its requests to erase visitors and its counts of refusals. */
+/**
+ * Deletes a workspace's bots with their tools, patterns, keys and evaluations, its identity keys, its requests to erase visitors, its counts of refusals and its
+ * webhook endpoints. The housekeeping of webhooks deletes their deliveries.
+ */
 export async function deleteBots(database: Database, workspaceId: string): Promise<void> {
   await transaction(database, async (connection) => {
     for (const table of TABLES)

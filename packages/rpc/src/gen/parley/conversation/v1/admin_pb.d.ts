@@ -1449,6 +1449,687 @@ export declare type RevokeIdentityKeyResponse = Message<"parley.conversation.v1.
 export declare const RevokeIdentityKeyResponseSchema: GenMessage<RevokeIdentityKeyResponse>;
 
 /**
+ * WebhookEndpoint is a URL that gets a workspace's events.
+ *
+ * @generated from message parley.conversation.v1.WebhookEndpoint
+ */
+export declare type WebhookEndpoint = Message<"parley.conversation.v1.WebhookEndpoint"> & {
+  /**
+   * The workspace that owns the endpoint.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The ID, a UUID.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * The URL.
+   *
+   * @generated from field: string url = 3;
+   */
+  url: string;
+
+  /**
+   * The types of events that the endpoint gets; empty for all.
+   *
+   * @generated from field: repeated string types = 4;
+   */
+  types: string[];
+
+  /**
+   * Whether the events contain the messages' texts.
+   *
+   * @generated from field: bool include_content = 5;
+   */
+  includeContent: boolean;
+
+  /**
+   * Why the endpoint is disabled: owner, gone (it returned 410) or failing (for 72 h); empty if it is enabled.
+   *
+   * @generated from field: string disabled_reason = 6;
+   */
+  disabledReason: string;
+
+  /**
+   * The time of the first failed attempt since the last successful one, RFC 3339 in UTC; empty if the last attempt succeeded.
+   *
+   * @generated from field: string failing_since = 7;
+   */
+  failingSince: string;
+
+  /**
+   * The number of the last event.
+   *
+   * @generated from field: int64 last_sequence = 8;
+   */
+  lastSequence: bigint;
+
+  /**
+   * The events that wait, counted up to 100,000.
+   *
+   * @generated from field: int32 pending = 9;
+   */
+  pending: number;
+
+  /**
+   * The events that were dropped because 100,000 later ones waited.
+   *
+   * @generated from field: int64 dropped = 10;
+   */
+  dropped: bigint;
+
+  /**
+   * The time at which the previous secret expires, RFC 3339 in UTC; empty if only the current one signs.
+   *
+   * @generated from field: string previous_secret_expires_at = 11;
+   */
+  previousSecretExpiresAt: string;
+
+  /**
+   * The time of creation, RFC 3339 in UTC.
+   *
+   * @generated from field: string created_at = 12;
+   */
+  createdAt: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.WebhookEndpoint.
+ * Use `create(WebhookEndpointSchema)` to create a new message.
+ */
+export declare const WebhookEndpointSchema: GenMessage<WebhookEndpoint>;
+
+/**
+ * WebhookEventTypes wraps a list, so that an unset list differs from an empty one.
+ *
+ * @generated from message parley.conversation.v1.WebhookEventTypes
+ */
+export declare type WebhookEventTypes = Message<"parley.conversation.v1.WebhookEventTypes"> & {
+  /**
+   * The types of events; empty for all.
+   *
+   * @generated from field: repeated string values = 1;
+   */
+  values: string[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.WebhookEventTypes.
+ * Use `create(WebhookEventTypesSchema)` to create a new message.
+ */
+export declare const WebhookEventTypesSchema: GenMessage<WebhookEventTypes>;
+
+/**
+ * WebhookEndpointChanges holds the settings of an endpoint. An unset field keeps its value, or gets its default.
+ *
+ * @generated from message parley.conversation.v1.WebhookEndpointChanges
+ */
+export declare type WebhookEndpointChanges = Message<"parley.conversation.v1.WebhookEndpointChanges"> & {
+  /**
+   * The URL, http or https, 1 to 2,000 characters. A new endpoint needs it.
+   *
+   * @generated from field: optional string url = 1;
+   */
+  url?: string | undefined;
+
+  /**
+   * The types of events that the endpoint gets. Replaces the whole list. Default: all.
+   *
+   * @generated from field: optional parley.conversation.v1.WebhookEventTypes types = 2;
+   */
+  types?: WebhookEventTypes | undefined;
+
+  /**
+   * Whether the events contain the messages' texts. Default: false.
+   *
+   * @generated from field: optional bool include_content = 3;
+   */
+  includeContent?: boolean | undefined;
+
+  /**
+   * Whether the endpoint gets events. Default: true.
+   *
+   * @generated from field: optional bool enabled = 4;
+   */
+  enabled?: boolean | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.WebhookEndpointChanges.
+ * Use `create(WebhookEndpointChangesSchema)` to create a new message.
+ */
+export declare const WebhookEndpointChangesSchema: GenMessage<WebhookEndpointChanges>;
+
+/**
+ * CreateEndpointRequest describes a new endpoint.
+ *
+ * @generated from message parley.conversation.v1.CreateEndpointRequest
+ */
+export declare type CreateEndpointRequest = Message<"parley.conversation.v1.CreateEndpointRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The settings.
+   *
+   * @generated from field: parley.conversation.v1.WebhookEndpointChanges changes = 2;
+   */
+  changes?: WebhookEndpointChanges | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CreateEndpointRequest.
+ * Use `create(CreateEndpointRequestSchema)` to create a new message.
+ */
+export declare const CreateEndpointRequestSchema: GenMessage<CreateEndpointRequest>;
+
+/**
+ * CreateEndpointResponse holds the new endpoint.
+ *
+ * @generated from message parley.conversation.v1.CreateEndpointResponse
+ */
+export declare type CreateEndpointResponse = Message<"parley.conversation.v1.CreateEndpointResponse"> & {
+  /**
+   * The endpoint.
+   *
+   * @generated from field: parley.conversation.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpoint | undefined;
+
+  /**
+   * The secret with which the receiver verifies events, whsec_ and base64. No other call returns it.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CreateEndpointResponse.
+ * Use `create(CreateEndpointResponseSchema)` to create a new message.
+ */
+export declare const CreateEndpointResponseSchema: GenMessage<CreateEndpointResponse>;
+
+/**
+ * ListEndpointsRequest names a workspace.
+ *
+ * @generated from message parley.conversation.v1.ListEndpointsRequest
+ */
+export declare type ListEndpointsRequest = Message<"parley.conversation.v1.ListEndpointsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListEndpointsRequest.
+ * Use `create(ListEndpointsRequestSchema)` to create a new message.
+ */
+export declare const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest>;
+
+/**
+ * ListEndpointsResponse lists endpoints.
+ *
+ * @generated from message parley.conversation.v1.ListEndpointsResponse
+ */
+export declare type ListEndpointsResponse = Message<"parley.conversation.v1.ListEndpointsResponse"> & {
+  /**
+   * The endpoints, oldest first.
+   *
+   * @generated from field: repeated parley.conversation.v1.WebhookEndpoint endpoints = 1;
+   */
+  endpoints: WebhookEndpoint[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListEndpointsResponse.
+ * Use `create(ListEndpointsResponseSchema)` to create a new message.
+ */
+export declare const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse>;
+
+/**
+ * UpdateEndpointRequest holds the changes of an endpoint.
+ *
+ * @generated from message parley.conversation.v1.UpdateEndpointRequest
+ */
+export declare type UpdateEndpointRequest = Message<"parley.conversation.v1.UpdateEndpointRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The endpoint's ID.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * The changes.
+   *
+   * @generated from field: parley.conversation.v1.WebhookEndpointChanges changes = 3;
+   */
+  changes?: WebhookEndpointChanges | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UpdateEndpointRequest.
+ * Use `create(UpdateEndpointRequestSchema)` to create a new message.
+ */
+export declare const UpdateEndpointRequestSchema: GenMessage<UpdateEndpointRequest>;
+
+/**
+ * UpdateEndpointResponse holds the changed endpoint.
+ *
+ * @generated from message parley.conversation.v1.UpdateEndpointResponse
+ */
+export declare type UpdateEndpointResponse = Message<"parley.conversation.v1.UpdateEndpointResponse"> & {
+  /**
+   * The endpoint.
+   *
+   * @generated from field: parley.conversation.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpoint | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UpdateEndpointResponse.
+ * Use `create(UpdateEndpointResponseSchema)` to create a new message.
+ */
+export declare const UpdateEndpointResponseSchema: GenMessage<UpdateEndpointResponse>;
+
+/**
+ * DeleteEndpointRequest names an endpoint.
+ *
+ * @generated from message parley.conversation.v1.DeleteEndpointRequest
+ */
+export declare type DeleteEndpointRequest = Message<"parley.conversation.v1.DeleteEndpointRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The endpoint's ID.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.DeleteEndpointRequest.
+ * Use `create(DeleteEndpointRequestSchema)` to create a new message.
+ */
+export declare const DeleteEndpointRequestSchema: GenMessage<DeleteEndpointRequest>;
+
+/**
+ * DeleteEndpointResponse is empty.
+ *
+ * @generated from message parley.conversation.v1.DeleteEndpointResponse
+ */
+export declare type DeleteEndpointResponse = Message<"parley.conversation.v1.DeleteEndpointResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.DeleteEndpointResponse.
+ * Use `create(DeleteEndpointResponseSchema)` to create a new message.
+ */
+export declare const DeleteEndpointResponseSchema: GenMessage<DeleteEndpointResponse>;
+
+/**
+ * RotateSecretRequest names an endpoint.
+ *
+ * @generated from message parley.conversation.v1.RotateSecretRequest
+ */
+export declare type RotateSecretRequest = Message<"parley.conversation.v1.RotateSecretRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The endpoint's ID.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * How many hours the previous secret signs too, 0 to 168. Default: 24.
+   *
+   * @generated from field: optional int32 keep_previous_hours = 3;
+   */
+  keepPreviousHours?: number | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RotateSecretRequest.
+ * Use `create(RotateSecretRequestSchema)` to create a new message.
+ */
+export declare const RotateSecretRequestSchema: GenMessage<RotateSecretRequest>;
+
+/**
+ * RotateSecretResponse holds the new secret.
+ *
+ * @generated from message parley.conversation.v1.RotateSecretResponse
+ */
+export declare type RotateSecretResponse = Message<"parley.conversation.v1.RotateSecretResponse"> & {
+  /**
+   * The endpoint.
+   *
+   * @generated from field: parley.conversation.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpoint | undefined;
+
+  /**
+   * The new secret. No other call returns it.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RotateSecretResponse.
+ * Use `create(RotateSecretResponseSchema)` to create a new message.
+ */
+export declare const RotateSecretResponseSchema: GenMessage<RotateSecretResponse>;
+
+/**
+ * WebhookDelivery is an event in an endpoint's queue or log.
+ *
+ * @generated from message parley.conversation.v1.WebhookDelivery
+ */
+export declare type WebhookDelivery = Message<"parley.conversation.v1.WebhookDelivery"> & {
+  /**
+   * The endpoint's number of the event.
+   *
+   * @generated from field: int64 sequence = 1;
+   */
+  sequence: bigint;
+
+  /**
+   * The event's ID, which every attempt sends as webhook-id.
+   *
+   * @generated from field: string event_id = 2;
+   */
+  eventId: string;
+
+  /**
+   * The event's type.
+   *
+   * @generated from field: string type = 3;
+   */
+  type: string;
+
+  /**
+   * When the event occurred, RFC 3339 in UTC.
+   *
+   * @generated from field: string occurred_at = 4;
+   */
+  occurredAt: string;
+
+  /**
+   * pending, delivered or failed.
+   *
+   * @generated from field: string status = 5;
+   */
+  status: string;
+
+  /**
+   * The times of the attempts, RFC 3339 in UTC.
+   *
+   * @generated from field: repeated string attempted_at = 6;
+   */
+  attemptedAt: string[];
+
+  /**
+   * The time of the next attempt, RFC 3339 in UTC; empty unless the status is pending.
+   *
+   * @generated from field: string next_attempt_at = 7;
+   */
+  nextAttemptAt: string;
+
+  /**
+   * The HTTP status of the last response; 0 without a response.
+   *
+   * @generated from field: int32 response_status = 8;
+   */
+  responseStatus: number;
+
+  /**
+   * The first KiB of the last response.
+   *
+   * @generated from field: string response_body = 9;
+   */
+  responseBody: string;
+
+  /**
+   * Why the last attempt got no response; empty if it got one.
+   *
+   * @generated from field: string error = 10;
+   */
+  error: string;
+
+  /**
+   * How long the last attempt took.
+   *
+   * @generated from field: int32 duration_ms = 11;
+   */
+  durationMs: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.WebhookDelivery.
+ * Use `create(WebhookDeliverySchema)` to create a new message.
+ */
+export declare const WebhookDeliverySchema: GenMessage<WebhookDelivery>;
+
+/**
+ * ListDeliveriesRequest selects deliveries.
+ *
+ * @generated from message parley.conversation.v1.ListDeliveriesRequest
+ */
+export declare type ListDeliveriesRequest = Message<"parley.conversation.v1.ListDeliveriesRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The endpoint's ID.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * pending, delivered or failed; empty for all.
+   *
+   * @generated from field: string status = 3;
+   */
+  status: string;
+
+  /**
+   * Deliveries per page, at most 500; 0 for 50.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListDeliveriesRequest.
+ * Use `create(ListDeliveriesRequestSchema)` to create a new message.
+ */
+export declare const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest>;
+
+/**
+ * ListDeliveriesResponse lists deliveries.
+ *
+ * @generated from message parley.conversation.v1.ListDeliveriesResponse
+ */
+export declare type ListDeliveriesResponse = Message<"parley.conversation.v1.ListDeliveriesResponse"> & {
+  /**
+   * The deliveries, latest sequence first.
+   *
+   * @generated from field: repeated parley.conversation.v1.WebhookDelivery deliveries = 1;
+   */
+  deliveries: WebhookDelivery[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListDeliveriesResponse.
+ * Use `create(ListDeliveriesResponseSchema)` to create a new message.
+ */
+export declare const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse>;
+
+/**
+ * RedeliverRequest selects deliveries.
+ *
+ * @generated from message parley.conversation.v1.RedeliverRequest
+ */
+export declare type RedeliverRequest = Message<"parley.conversation.v1.RedeliverRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The endpoint's ID.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * The first sequence.
+   *
+   * @generated from field: int64 from_sequence = 3;
+   */
+  fromSequence: bigint;
+
+  /**
+   * The last sequence, at most 999 above the first one.
+   *
+   * @generated from field: int64 to_sequence = 4;
+   */
+  toSequence: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RedeliverRequest.
+ * Use `create(RedeliverRequestSchema)` to create a new message.
+ */
+export declare const RedeliverRequestSchema: GenMessage<RedeliverRequest>;
+
+/**
+ * RedeliverResponse counts deliveries.
+ *
+ * @generated from message parley.conversation.v1.RedeliverResponse
+ */
+export declare type RedeliverResponse = Message<"parley.conversation.v1.RedeliverResponse"> & {
+  /**
+   * The deliveries that were queued.
+   *
+   * @generated from field: int32 queued = 1;
+   */
+  queued: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RedeliverResponse.
+ * Use `create(RedeliverResponseSchema)` to create a new message.
+ */
+export declare const RedeliverResponseSchema: GenMessage<RedeliverResponse>;
+
+/**
+ * SendTestEventRequest names an endpoint.
+ *
+ * @generated from message parley.conversation.v1.SendTestEventRequest
+ */
+export declare type SendTestEventRequest = Message<"parley.conversation.v1.SendTestEventRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The endpoint's ID.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SendTestEventRequest.
+ * Use `create(SendTestEventRequestSchema)` to create a new message.
+ */
+export declare const SendTestEventRequestSchema: GenMessage<SendTestEventRequest>;
+
+/**
+ * SendTestEventResponse identifies the test event.
+ *
+ * @generated from message parley.conversation.v1.SendTestEventResponse
+ */
+export declare type SendTestEventResponse = Message<"parley.conversation.v1.SendTestEventResponse"> & {
+  /**
+   * The endpoint's number of the event.
+   *
+   * @generated from field: int64 sequence = 1;
+   */
+  sequence: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SendTestEventResponse.
+ * Use `create(SendTestEventResponseSchema)` to create a new message.
+ */
+export declare const SendTestEventResponseSchema: GenMessage<SendTestEventResponse>;
+
+/**
  * Pattern is a moderation pattern.
  *
  * @generated from message parley.conversation.v1.Pattern
@@ -5411,6 +6092,119 @@ export declare const IdentityKeyAdminService: GenService<{
     methodKind: "unary";
     input: typeof RevokeIdentityKeyRequestSchema;
     output: typeof RevokeIdentityKeyResponseSchema;
+  },
+}>;
+
+/**
+ * WebhookAdminService manages the endpoints of a workspace, to which the dispatcher posts the workspace's events.
+ *
+ * Served as BotAdminService is.
+ *
+ * @generated from service parley.conversation.v1.WebhookAdminService
+ */
+export declare const WebhookAdminService: GenService<{
+  /**
+   * CreateEndpoint adds an endpoint. It gets the events that occur after the call. Not idempotent.
+   *
+   * Errors:
+   * - NOT_FOUND (workspace_not_found): the quota service knows no such workspace.
+   * - INVALID_ARGUMENT (invalid_argument): the URL is invalid, or its address is private and not permitted.
+   * - RESOURCE_EXHAUSTED (too_many_webhooks): the workspace has 20 endpoints.
+   * - FAILED_PRECONDITION (webhooks_off): the installation has no ENCRYPTION_KEY.
+   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 5 s.
+   *
+   * @generated from rpc parley.conversation.v1.WebhookAdminService.CreateEndpoint
+   */
+  createEndpoint: {
+    methodKind: "unary";
+    input: typeof CreateEndpointRequestSchema;
+    output: typeof CreateEndpointResponseSchema;
+  },
+  /**
+   * ListEndpoints lists a workspace's endpoints, without secrets. The list of an unknown workspace is empty.
+   *
+   * @generated from rpc parley.conversation.v1.WebhookAdminService.ListEndpoints
+   */
+  listEndpoints: {
+    methodKind: "unary";
+    input: typeof ListEndpointsRequestSchema;
+    output: typeof ListEndpointsResponseSchema;
+  },
+  /**
+   * UpdateEndpoint changes an endpoint. Idempotent. A disabled endpoint gets no events; those that waited are sent when it is
+   * enabled.
+   *
+   * Errors: NOT_FOUND (webhook_not_found), INVALID_ARGUMENT (invalid_argument) as CreateEndpoint.
+   *
+   * @generated from rpc parley.conversation.v1.WebhookAdminService.UpdateEndpoint
+   */
+  updateEndpoint: {
+    methodKind: "unary";
+    input: typeof UpdateEndpointRequestSchema;
+    output: typeof UpdateEndpointResponseSchema;
+  },
+  /**
+   * DeleteEndpoint deletes an endpoint, its waiting events and its deliveries. A repeated call fails with webhook_not_found.
+   *
+   * Errors: NOT_FOUND (webhook_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.WebhookAdminService.DeleteEndpoint
+   */
+  deleteEndpoint: {
+    methodKind: "unary";
+    input: typeof DeleteEndpointRequestSchema;
+    output: typeof DeleteEndpointResponseSchema;
+  },
+  /**
+   * RotateSecret gives an endpoint a new secret. The previous one signs too until it expires. Not idempotent.
+   *
+   * Errors: NOT_FOUND (webhook_not_found), FAILED_PRECONDITION (webhooks_off).
+   *
+   * @generated from rpc parley.conversation.v1.WebhookAdminService.RotateSecret
+   */
+  rotateSecret: {
+    methodKind: "unary";
+    input: typeof RotateSecretRequestSchema;
+    output: typeof RotateSecretResponseSchema;
+  },
+  /**
+   * SendTestEvent queues an event of the type test. Not idempotent.
+   *
+   * Errors: NOT_FOUND (webhook_not_found), FAILED_PRECONDITION (webhook_disabled or webhooks_off).
+   *
+   * @generated from rpc parley.conversation.v1.WebhookAdminService.SendTestEvent
+   */
+  sendTestEvent: {
+    methodKind: "unary";
+    input: typeof SendTestEventRequestSchema;
+    output: typeof SendTestEventResponseSchema;
+  },
+  /**
+   * ListDeliveries lists an endpoint's deliveries of the last 30 days, latest sequence first.
+   *
+   * Errors: NOT_FOUND (webhook_not_found), INVALID_ARGUMENT (invalid_argument) for an invalid page_token.
+   *
+   * @generated from rpc parley.conversation.v1.WebhookAdminService.ListDeliveries
+   */
+  listDeliveries: {
+    methodKind: "unary";
+    input: typeof ListDeliveriesRequestSchema;
+    output: typeof ListDeliveriesResponseSchema;
+  },
+  /**
+   * Redeliver queues deliveries again, with the same webhook-id and sequence. Idempotent while they wait.
+   *
+   * Errors:
+   * - NOT_FOUND (webhook_not_found), or (delivery_not_found) if the range has no delivery.
+   * - INVALID_ARGUMENT (invalid_argument): the range is empty or has more than 1,000 numbers.
+   * - FAILED_PRECONDITION (webhook_disabled): the endpoint is disabled.
+   *
+   * @generated from rpc parley.conversation.v1.WebhookAdminService.Redeliver
+   */
+  redeliver: {
+    methodKind: "unary";
+    input: typeof RedeliverRequestSchema;
+    output: typeof RedeliverResponseSchema;
   },
 }>;
 

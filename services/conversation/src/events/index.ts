@@ -1,0 +1,1 @@
+export { botSlugSql, recordEventSql, recordKnowledgeFailed } from "./record-event.store.ts";

@@ -1,0 +1,56 @@
+import type { Queryable } from "@parley/service-kit";
+
+/** SQL expressions for an event, which may use the columns of `source`. */
+export type EventExpressions = {
+  /** The CTE whose rows are recorded as one event each. */
+  source: string;
+  /** The rows that are events; by default all. */
+  where?: string;
+  workspace: string;
+  type: string;
+  /** The session's id; NULL for an event about no session. */
+  session: string;
+  /** A jsonb of ids and counts, without texts of visitors and models. */
+  data: string;
+};
+
+/**
+ * The body of a CTE that records events in the statement that causes them. It records nothing for a workspace without an enabled endpoint that wants
+ * the type, whose turns therefore cost one probe of a small table's index more.
+ */
+export function recordEventSql({ source, where = "true", workspace, type, session, data }: EventExpressions): string {
+  return `
+    INSERT INTO conversation.events (workspace_id, type, occurred_at, session_id, data)
+    SELECT ${workspace}, ${type}, now(), ${session}, ${data}
+    FROM ${source}
+    WHERE ${where} AND EXISTS (
+      SELECT FROM conversation.webhook_endpoints w
+      WHERE w.workspace_id = ${workspace} AND w.disabled_at IS NULL AND (w.types = '{}' OR ${type} = ANY (w.types))
+    )`;
+}
+
+/** SQL for a bot's slug, which events contain as `bot_slug`. */
+export const botSlugSql = (workspace: string, botId: string) =>
+  `(SELECT b.slug FROM conversation.bots b WHERE b.workspace_id = ${workspace} AND b.bot_id = ${botId})`;
+
+const RECORD_KNOWLEDGE_FAILED = `
+  WITH failed AS (SELECT)
+  ${recordEventSql({
+    source: "failed",
+    workspace: "$1",
+    type: "'knowledge.failed'",
+    session: "NULL::uuid",
+    data: "jsonb_build_object('bot_slug', $2::text, 'name', $3::text, 'code', $4::text)",
+  })}`;
+
+/** Records that a document could not be added or refreshed from its URL. */
+export async function recordKnowledgeFailed(
+  database: Queryable,
+  { workspaceId, botSlug, name, code }: { workspaceId: string; botSlug: string; name: string; code: string },
+): Promise<void> {
+  await database.query({
+    name: "record_knowledge_failed",
+    text: RECORD_KNOWLEDGE_FAILED,
+    values: [workspaceId, botSlug, name, code],
+  });
+}

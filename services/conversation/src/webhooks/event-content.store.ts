@@ -1,0 +1,38 @@
+import type { Database } from "@parley/service-kit";
+import type { ClaimedDelivery, EventContent } from "./webhook.ts";
+
+/** Which texts an event of a type may contain. */
+const TEXTS: Readonly<Record<string, readonly (keyof EventContent)[]>> = {
+  "conversation.started": ["message"],
+  "message.completed": ["message", "reply"],
+  "message.blocked": ["message", "reply"],
+  "message.rated": ["message", "reply", "rating_reason"],
+};
+
+// The message of a started conversation is its first one. A reply's id is one above that of its message.
+const READ_CONTENT = `
+  SELECT m.content AS message, r.content AS reply, nullif(r.rating_reason, '') AS rating_reason
+  FROM conversation.sessions s
+  JOIN LATERAL (
+    SELECT m.content, m.message_id FROM conversation.messages m
+    WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id >= coalesce($3::bigint - 1, 0)
+    ORDER BY m.message_id LIMIT 1
+  ) m ON true
+  LEFT JOIN conversation.messages r ON r.workspace_id = $1 AND r.session_id = $2 AND r.message_id = $3
+  WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.deleted_at IS NULL AND s.erased_at IS NULL`;
+
+/** Reads the texts of an event, which are stored nowhere else. A text that was erased or deleted is missing. */
+export async function readEventContent(
+  database: Database,
+  { workspaceId, sessionId, type, data }: ClaimedDelivery,
+): Promise<EventContent> {
+  const names = TEXTS[type];
+  if (names === undefined || sessionId === null) return {};
+  const { rows } = await database.query<Record<keyof EventContent, string | null>>({
+    name: "read_event_content",
+    text: READ_CONTENT,
+    values: [workspaceId, sessionId, data.message_id ?? null],
+  });
+  const [row] = rows;
+  return Object.fromEntries(names.flatMap((name) => (row?.[name] == null ? [] : [[name, row[name]]])));
+}

@@ -1,0 +1,63 @@
+/** The most endpoints of a workspace. */
+export const MAX_ENDPOINTS = 20;
+/** The most undelivered events of an endpoint. The oldest ones above it are dropped. */
+export const MAX_PENDING = 100_000;
+/** How long deliveries are kept. */
+export const KEPT_DAYS = 30;
+/** The attempts of a delivery. */
+export const MAX_ATTEMPTS = 12;
+/** An endpoint whose attempts all failed for this long is disabled. */
+export const DISABLED_AFTER_HOURS = 72;
+
+export type EndpointRef = { workspaceId: string; endpointId: string };
+
+export type DisabledReason = "owner" | "gone" | "failing";
+
+/** A delivery that is about to be attempted, with its endpoint's settings. */
+export type ClaimedDelivery = EndpointRef & {
+  sequence: number;
+  eventId: string;
+  type: string;
+  occurredAt: Date;
+  sessionId: string | null;
+  data: Record<string, unknown>;
+  /** The attempts before this one. */
+  attempts: number;
+  url: string;
+  includeContent: boolean;
+  /** Encrypted. Only the current secret, or also the previous one until it expires. */
+  secrets: string[];
+  /** Whether the endpoint has failed for DISABLED_AFTER_HOURS. */
+  isFailingTooLong: boolean;
+};
+
+/** The texts of an event's message. A text is missing if the event has none, or if it was erased. */
+export type EventContent = { message?: string; reply?: string; rating_reason?: string };
+
+/** The result of one attempt. Without a response, `error` has the reason. */
+export type Attempt = {
+  startedAt: Date;
+  durationMs: number;
+  status?: number;
+  body?: string;
+  error?: string;
+  /** How long the response asked to wait. */
+  retryAfterSeconds?: number;
+};
+
+/** Returns the body of a webhook: the same for every attempt, except for texts that were erased meanwhile. */
+export function webhookBody(delivery: ClaimedDelivery, content: EventContent): string {
+  const { type, eventId, occurredAt, workspaceId, sequence, data } = delivery;
+  return JSON.stringify({
+    type,
+    id: eventId,
+    timestamp: occurredAt.toISOString(),
+    workspace_id: workspaceId,
+    sequence,
+    data: { ...data, ...content },
+  });
+}
+
+export const isDelivered = ({ status = 0 }: Attempt) => status >= 200 && status < 300;
+
+export const isGone = ({ status }: Attempt) => status === 410;

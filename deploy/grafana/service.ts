@@ -360,5 +360,45 @@ export const SERVICE: Dashboard = {
         },
       ],
     },
+    {
+      title: "Webhooks",
+      panels: [
+        {
+          title: "Webhook attempts",
+          shows:
+            "Attempts to deliver a webhook per second, by result. dropped: events that were deleted because 100,000 later ones waited.",
+          normal: "Mostly delivered.",
+          action:
+            "failed and retried: receivers refuse events; their owners see the responses. dropped: a receiver has been down for long.",
+          unit: "reqps",
+          queries: [{ expr: `sum by (result) (${rate("parley_webhook_deliveries_total")})`, legend: "{{result}}" }],
+        },
+        {
+          title: "Undelivered webhook events",
+          shows: "Events in the queues of webhooks, by shard if there are several.",
+          normal: "Near 0, or steady while a receiver is down.",
+          action: "Grows with every receiver up: see _Age of webhook events_.",
+          unit: "short",
+          queries: [
+            { expr: `max by (shard) (${inNamespace("parley_webhook_backlog")})`, legend: "events {{shard}}" },
+          ],
+        },
+        {
+          title: "Age of webhook events",
+          shows:
+            "Age of the oldest event that is in no queue yet, and of the oldest undelivered event, by shard if there are several.",
+          normal: "In no queue: below 1 s. Undelivered: below 72 hours, while a receiver is down.",
+          action: "In no queue above 1 minute: see ParleyWebhooksStuck.",
+          unit: "s",
+          queries: [
+            {
+              expr: `max by (shard) (${inNamespace("parley_webhook_uncopied_oldest_seconds")})`,
+              legend: "in no queue {{shard}}",
+            },
+            { expr: `max by (shard) (${inNamespace("parley_webhook_oldest_seconds")})`, legend: "undelivered {{shard}}" },
+          ],
+        },
+      ],
+    },
   ],
 };

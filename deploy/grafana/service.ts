@@ -379,9 +379,7 @@ export const SERVICE: Dashboard = {
           normal: "Near 0, or steady while a receiver is down.",
           action: "Grows with every receiver up: see _Age of webhook events_.",
           unit: "short",
-          queries: [
-            { expr: `max by (shard) (${inNamespace("parley_webhook_backlog")})`, legend: "events {{shard}}" },
-          ],
+          queries: [{ expr: `max by (shard) (${inNamespace("parley_webhook_backlog")})`, legend: "events {{shard}}" }],
         },
         {
           title: "Age of webhook events",
@@ -395,7 +393,10 @@ export const SERVICE: Dashboard = {
               expr: `max by (shard) (${inNamespace("parley_webhook_uncopied_oldest_seconds")})`,
               legend: "in no queue {{shard}}",
             },
-            { expr: `max by (shard) (${inNamespace("parley_webhook_oldest_seconds")})`, legend: "undelivered {{shard}}" },
+            {
+              expr: `max by (shard) (${inNamespace("parley_webhook_oldest_seconds")})`,
+              legend: "undelivered {{shard}}",
+            },
           ],
         },
       ],

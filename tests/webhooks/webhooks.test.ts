@@ -61,9 +61,9 @@ test("an owner adds a webhook, understands why a test event fails, and sends it 
 
   respond = (response) => response.writeHead(204).end();
   expect((await run("redeliver", id, "--sequence", "1")).stdout).toBe("Queued 1 event.\n");
-  await expect.poll(async () => (await run("deliveries", id)).stdout, { timeout: 10_000, interval: 500 }).toMatch(
-    /^ +1 +test +delivered +2 +\S+ +status 204$/m,
-  );
+  await expect
+    .poll(async () => (await run("deliveries", id)).stdout, { timeout: 10_000, interval: 500 })
+    .toMatch(/^ +1 +test +delivered +2 +\S+ +status 204$/m);
   expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
   expect((await run("test", id)).code).toBe(0);
 
@@ -81,7 +81,10 @@ test("a webhook's settings and secret can be changed, and it can be disabled and
     types: ["message.rated"],
     include_content: true,
   });
-  expect(await json("update", id, "--types", "all", "--disable")).toMatchObject({ types: [], disabled_reason: "owner" });
+  expect(await json("update", id, "--types", "all", "--disable")).toMatchObject({
+    types: [],
+    disabled_reason: "owner",
+  });
   const refused = await run("test", id);
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("parley webhook update ID")]);
   expect(await json("update", id, "--enable")).toMatchObject({ disabled_reason: "" });

@@ -57,6 +57,7 @@ import {
   findOpenedTurns,
   listDoneTurnIds,
 } from "./usage-audit/usage-audit.store.ts";
+import { listVisitorMessages, listVisitorSessions } from "./visitor-history/visitor-history.store.ts";
 import { recordAttempt } from "./webhooks/attempts.store.ts";
 import { listDeliveries, queueTestEvent, redeliver } from "./webhooks/deliveries.store.ts";
 import { findEndpoint, listEndpoints, updateEndpoint } from "./webhooks/endpoints.store.ts";
@@ -70,7 +71,6 @@ import {
   findNextEndpoint,
   listDue,
 } from "./webhooks/queue.store.ts";
-import { listVisitorMessages, listVisitorSessions } from "./visitor-history/visitor-history.store.ts";
 
 /** The only table that a statement in the first `test.each` may scan. It has one row per month, so a scan reads one page. */
 const SCANNED_TABLE = "closed_months";
@@ -96,8 +96,8 @@ beforeAll(async () => {
     INSERT INTO conversation.identity_keys (workspace_id, kid, algorithm, verification_key)
     SELECT b.workspace_id, 'k', 'HS256', 's' FROM conversation.bots b ON CONFLICT DO NOTHING;
 
-    INSERT INTO conversation.webhook_endpoints (workspace_id, endpoint_id, url, types, include_content, secret)
-    SELECT b.workspace_id, b.bot_id, 'https://receiver.example/', '{}', false, 's' FROM conversation.bots b;
+    INSERT INTO conversation.webhook_endpoints (workspace_id, endpoint_id, url, types, include_content, secret, last_sequence)
+    SELECT b.workspace_id, b.bot_id, 'https://receiver.example/', '{}', false, 's', 5 FROM conversation.bots b;
 
     INSERT INTO conversation.webhook_deliveries
       (workspace_id, endpoint_id, sequence, event_id, type, occurred_at, data, status, next_attempt_at)

@@ -5,7 +5,14 @@ import { Webhook } from "standardwebhooks";
 
 export type ReceivedWebhook = {
   id: string;
-  body: { type: string; id: string; timestamp: string; workspace_id: string; sequence: number; data: Record<string, unknown> };
+  body: {
+    type: string;
+    id: string;
+    timestamp: string;
+    workspace_id: string;
+    sequence: number;
+    data: Record<string, unknown>;
+  };
   headers: IncomingMessage["headers"];
 };
 

@@ -76,7 +76,8 @@ test("a blocked message and a blocked reply are recorded with their reason, othe
   const blocked = { reason: "blocked_pattern", fallback: "No." };
   await openTurn(database, newTurn(bot, { blocked }));
   await runTurn(database, newTurn(bot), { outcome: "blocked", blockedReason: "bad_reply", content: "" });
-  for (const outcome of ["error", "cancelled"] as const) await runTurn(database, newTurn(bot), { outcome, content: "" });
+  for (const outcome of ["error", "cancelled"] as const)
+    await runTurn(database, newTurn(bot), { outcome, content: "" });
   expect(await takeEvents(bot)).toMatchObject([
     { type: "message.blocked", data: { reason: "blocked_pattern", message_id: expect.any(Number) } },
     { type: "message.blocked", data: { reason: "bad_reply", message_id: expect.any(Number) } },

@@ -30,7 +30,9 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 afterEach(async () => {
   vi.clearAllMocks();
-  await db.admin.query("TRUNCATE conversation.events, conversation.webhook_endpoints, conversation.webhook_deliveries, conversation.task_leases");
+  await db.admin.query(
+    "TRUNCATE conversation.events, conversation.webhook_endpoints, conversation.webhook_deliveries, conversation.task_leases",
+  );
 });
 
 function newDispatcher({ egress = LOCAL, ...changes }: Partial<DispatcherDeps> & { egress?: Egress } = {}) {
@@ -101,9 +103,16 @@ test("an event reaches each endpoint that wants it, signed, with the endpoint's 
     data: expect.objectContaining({ bot_slug: bot.slug, tokens_in: 12 }),
   });
   expect(headers).toMatchObject({ "content-type": "application/json", "user-agent": "Parley" });
-  await expect.poll(() => readDeliveries(endpoint)).toMatchObject(
-    [1, 2, 3, 4].map((sequence) => ({ sequence, status: "delivered", responseStatus: 204, attemptedAt: [expect.any(Date)] })),
-  );
+  await expect
+    .poll(() => readDeliveries(endpoint))
+    .toMatchObject(
+      [1, 2, 3, 4].map((sequence) => ({
+        sequence,
+        status: "delivered",
+        responseStatus: 204,
+        attemptedAt: [expect.any(Date)],
+      })),
+    );
   expect((await db.admin.query("SELECT FROM conversation.events")).rowCount).toBe(0);
   expect(inc.mock.calls.filter(([{ result }]) => result === "delivered")).toHaveLength(6);
 });
@@ -142,9 +151,11 @@ test("a failed attempt is stored with its response, and repeated about 10 s late
   receiver.respond = (response) => response.writeHead(500).end("x".repeat(5_000));
   await runTurns(bot, 1);
   await newDispatcher().run();
-  await expect.poll(() => readDeliveries(endpoint)).toMatchObject([
-    { status: "pending", responseStatus: 500, responseBody: "x".repeat(1_024), attemptedAt: [expect.any(Date)] },
-  ]);
+  await expect
+    .poll(() => readDeliveries(endpoint))
+    .toMatchObject([
+      { status: "pending", responseStatus: 500, responseBody: "x".repeat(1_024), attemptedAt: [expect.any(Date)] },
+    ]);
   const [delivery] = await readDeliveries(endpoint);
   const waitMs = Number(delivery?.nextAttemptAt) - Number(delivery?.attemptedAt[0]);
   expect(waitMs).toBeGreaterThan(7_000);
@@ -181,26 +192,29 @@ test.each([
   [429, "5", 5],
   [429, undefined, 10],
   [503, "20", 20],
-])("after the status %i with Retry-After %s, the endpoint gets nothing for %i s", async (status, retryAfter, seconds) => {
-  const [bot, receiver] = [await createBot(database), await createReceiver()];
-  const endpoint = await createEndpoint(receiver, bot, completed);
-  receiver.respond = (response) =>
-    response.writeHead(status, retryAfter === undefined ? {} : { "retry-after": retryAfter }).end();
-  await runTurns(bot, 1);
-  const dispatcher = newDispatcher();
-  await dispatcher.run();
-  await expect.poll(async () => (await readDeliveries(endpoint))[0]?.attemptedAt.length).toBe(1);
-  await runTurns(bot, 3);
-  await skipWaits();
-  await dispatcher.run();
-  await sleep(300);
-  expect(receiver.received).toHaveLength(1);
-  const { rows } = await db.admin.query<{ seconds: number }>(
-    "SELECT extract(epoch FROM paused_until - now())::float8 AS seconds FROM conversation.webhook_endpoints",
-  );
-  expect(rows[0]?.seconds).toBeGreaterThan(seconds - 3);
-  expect(rows[0]?.seconds).toBeLessThanOrEqual(seconds);
-});
+])(
+  "after the status %i with Retry-After %s, the endpoint gets nothing for %i s",
+  async (status, retryAfter, seconds) => {
+    const [bot, receiver] = [await createBot(database), await createReceiver()];
+    const endpoint = await createEndpoint(receiver, bot, completed);
+    receiver.respond = (response) =>
+      response.writeHead(status, retryAfter === undefined ? {} : { "retry-after": retryAfter }).end();
+    await runTurns(bot, 1);
+    const dispatcher = newDispatcher();
+    await dispatcher.run();
+    await expect.poll(async () => (await readDeliveries(endpoint))[0]?.attemptedAt.length).toBe(1);
+    await runTurns(bot, 3);
+    await skipWaits();
+    await dispatcher.run();
+    await sleep(300);
+    expect(receiver.received).toHaveLength(1);
+    const { rows } = await db.admin.query<{ seconds: number }>(
+      "SELECT extract(epoch FROM paused_until - now())::float8 AS seconds FROM conversation.webhook_endpoints",
+    );
+    expect(rows[0]?.seconds).toBeGreaterThan(seconds - 3);
+    expect(rows[0]?.seconds).toBeLessThanOrEqual(seconds);
+  },
+);
 
 test("the status 410 disables the endpoint, with a line in the audit log; enabling it sends what waited", async () => {
   const [bot, receiver] = [await createBot(database), await createReceiver()];
@@ -211,7 +225,11 @@ test("the status 410 disables the endpoint, with a line in the audit log; enabli
   await dispatcher.run();
   await expect.poll(async () => (await findEndpoint(database, endpoint))?.disabledReason).toBe("gone");
   expect(recordIn.mock.calls.map(([, entry]) => entry)).toMatchObject([
-    { workspaceId: bot.workspaceId, method: "Webhooks/DisableEndpoint", target: { id: endpoint.endpointId, reason: "gone" } },
+    {
+      workspaceId: bot.workspaceId,
+      method: "Webhooks/DisableEndpoint",
+      target: { id: endpoint.endpointId, reason: "gone" },
+    },
   ]);
   // While the endpoint is disabled, nothing is recorded, not even a test.
   await runTurns(bot, 1);
@@ -232,7 +250,9 @@ test("an endpoint that has failed for 72 hours is disabled by its next failure",
   const endpoint = await createEndpoint(receiver, bot, completed);
   receiver.respond = (response) => response.writeHead(500).end();
   const failFor = (hours: number) =>
-    db.admin.query("UPDATE conversation.webhook_endpoints SET failing_since = now() - make_interval(hours => $1)", [hours]);
+    db.admin.query("UPDATE conversation.webhook_endpoints SET failing_since = now() - make_interval(hours => $1)", [
+      hours,
+    ]);
   const dispatcher = newDispatcher();
   for (const [hours, reason] of [
     [71, null],
@@ -254,16 +274,19 @@ test("a redirect is a failure, and is not followed", async () => {
   receiver.respond = (response) => response.writeHead(307, { location: target.url }).end();
   await runTurns(bot, 1);
   await newDispatcher().run();
-  await expect.poll(() => readDeliveries(endpoint)).toMatchObject([
-    { status: "pending", responseStatus: 307, error: "redirects are not followed" },
-  ]);
+  await expect
+    .poll(() => readDeliveries(endpoint))
+    .toMatchObject([{ status: "pending", responseStatus: 307, error: "redirects are not followed" }]);
   expect(target.received).toEqual([]);
 });
 
 test("nothing is sent to a private address, whether the URL or DNS names it", async () => {
   const [bot, receiver] = [await createBot(database), await createReceiver()];
   const endpoint = await createEndpoint(receiver, bot, completed);
-  const named = await createEndpoint(receiver, bot, { ...completed, url: receiver.url.replace("127.0.0.1", "localhost") });
+  const named = await createEndpoint(receiver, bot, {
+    ...completed,
+    url: receiver.url.replace("127.0.0.1", "localhost"),
+  });
   await runTurns(bot, 1);
   await newDispatcher({ egress: { policy: new EgressPolicy() } }).run();
   for (const each of [endpoint, named])
@@ -363,17 +386,25 @@ test("during a rotation, a receiver with either secret accepts an event; afterwa
 test("an endpoint keeps at most its limit of undelivered events, and drops the oldest ones", async () => {
   const [bot, receiver] = [await createBot(database), await createReceiver()];
   const endpoint = await createEndpoint(receiver, bot, completed);
-  const dispatcher = newDispatcher({ maxPending: 10, send: () => new Promise(() => undefined), secretBox: new SecretBox(() => []) });
+  const dispatcher = newDispatcher({
+    maxPending: 10,
+    send: () => new Promise(() => undefined),
+    secretBox: new SecretBox(() => []),
+  });
   await runTurns(bot, 8);
   await dispatcher.run();
   await runTurns(bot, 7);
   await dispatcher.run();
-  expect((await readDeliveries(endpoint)).map(({ sequence }) => sequence)).toEqual([6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+  expect((await readDeliveries(endpoint)).map(({ sequence }) => sequence)).toEqual([
+    6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+  ]);
   expect(await findEndpoint(database, endpoint)).toMatchObject({ dropped: 5, pending: 10, lastSequence: 15 });
   expect(inc).toHaveBeenCalledWith({ result: "dropped" }, 5);
   await runTurns(bot, 1);
   await dispatcher.run();
-  expect((await readDeliveries(endpoint)).map(({ sequence }) => sequence)).toEqual([7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+  expect((await readDeliveries(endpoint)).map(({ sequence }) => sequence)).toEqual([
+    7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+  ]);
 });
 
 test("one of two replicas works, and the other takes over when it stops", async () => {

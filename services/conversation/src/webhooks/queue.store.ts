@@ -20,8 +20,10 @@ const COPY_EVENTS = `
   ), wanted AS (
     SELECT t.*, w.endpoint_id,
            row_number() OVER (PARTITION BY w.workspace_id, w.endpoint_id ORDER BY t.occurred_at, t.event_id) AS place
-    FROM taken t JOIN conversation.webhook_endpoints w
-      ON w.workspace_id = t.workspace_id AND w.disabled_at IS NULL AND (w.types = '{}' OR t.type = ANY (w.types))
+    FROM taken t CROSS JOIN LATERAL (
+      SELECT w.workspace_id, w.endpoint_id FROM conversation.webhook_endpoints w
+      WHERE w.workspace_id = t.workspace_id AND w.disabled_at IS NULL AND (w.types = '{}' OR t.type = ANY (w.types)) OFFSET 0
+    ) w
   ), numbered AS (
     UPDATE conversation.webhook_endpoints w SET last_sequence = w.last_sequence + n.events
     FROM (SELECT workspace_id, endpoint_id, count(*) AS events FROM wanted GROUP BY workspace_id, endpoint_id) n
@@ -73,16 +75,17 @@ const LIST_DUE = `
     ) n
   )
   SELECT w.workspace_id AS "workspaceId", w.endpoint_id AS "endpointId", due.events
-  FROM waiting w
-  JOIN conversation.webhook_endpoints e ON e.workspace_id = w.workspace_id AND e.endpoint_id = w.endpoint_id
-  CROSS JOIN LATERAL (
+  FROM waiting w CROSS JOIN LATERAL (
     SELECT count(*)::integer AS events FROM (
       SELECT FROM conversation.webhook_deliveries d
       WHERE d.workspace_id = w.workspace_id AND d.endpoint_id = w.endpoint_id AND d.status = 'pending' AND d.next_attempt_at <= now()
       LIMIT $1
     ) d
   ) due
-  WHERE e.disabled_at IS NULL AND coalesce(e.paused_until <= now(), true) AND due.events > 0`;
+  WHERE due.events > 0 AND (
+    SELECT e.disabled_at IS NULL AND coalesce(e.paused_until <= now(), true)
+    FROM conversation.webhook_endpoints e WHERE e.workspace_id = w.workspace_id AND e.endpoint_id = w.endpoint_id
+  )`;
 
 /** Lists the endpoints with events that are due, and the number of these, counted up to `limit`. */
 export async function listDue(database: Database, limit: number): Promise<(EndpointRef & { events: number })[]> {
@@ -172,9 +175,9 @@ export async function deleteExpired(database: Database, days: number, limit: num
 // Jumps from one endpoint to the next, as LIST_DUE does.
 const NEXT_ENDPOINT = `
   SELECT d.workspace_id AS "workspaceId", d.endpoint_id AS "endpointId",
-         NOT EXISTS (
-           SELECT FROM conversation.webhook_endpoints w WHERE w.workspace_id = d.workspace_id AND w.endpoint_id = d.endpoint_id
-         ) AS "isDeleted"
+         (
+           SELECT true FROM conversation.webhook_endpoints w WHERE w.workspace_id = d.workspace_id AND w.endpoint_id = d.endpoint_id
+         ) IS NULL AS "isDeleted"
   FROM conversation.webhook_deliveries d
   WHERE (d.workspace_id, d.endpoint_id) > ($1, $2::uuid)
   ORDER BY d.workspace_id, d.endpoint_id LIMIT 1`;

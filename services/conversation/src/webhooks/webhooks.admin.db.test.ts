@@ -46,7 +46,9 @@ test("an endpoint can be changed, disabled and enabled", async () => {
     includeContent: false,
   });
   const id = endpoint?.id ?? "";
-  expect(await adminFailure(webhooks.sendTestEvent({ workspaceId, id }))).toMatchObject({ parleyCode: "webhook_disabled" });
+  expect(await adminFailure(webhooks.sendTestEvent({ workspaceId, id }))).toMatchObject({
+    parleyCode: "webhook_disabled",
+  });
   expect(await change({ enabled: true })).toMatchObject({ disabledReason: "", types: [] });
 });
 
@@ -121,7 +123,8 @@ test("a test event is delivered, listed and redelivered with the same id", async
   expect(await webhooks.redeliver({ workspaceId, id, fromSequence: 1n, toSequence: 1n })).toMatchObject({ queued: 1 });
   await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(2);
   expect(new Set(receiver.received.map((each) => each.id)).size).toBe(1);
-  const range = (fromSequence: bigint, toSequence: bigint) => webhooks.redeliver({ workspaceId, id, fromSequence, toSequence });
+  const range = (fromSequence: bigint, toSequence: bigint) =>
+    webhooks.redeliver({ workspaceId, id, fromSequence, toSequence });
   expect(await adminFailure(range(2n, 3n))).toMatchObject({ parleyCode: "delivery_not_found" });
   for (const [from, to] of [
     [0n, 1n],

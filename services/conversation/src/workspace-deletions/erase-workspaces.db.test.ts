@@ -67,7 +67,16 @@ async function countsOf(workspaceId: string) {
   return rows[0];
 }
 
-const ERASED = { sessions: 0, messages: 0, documents: 0, evaluations: 0, identityKeys: 0, webhooks: 0, bots: 0, erased: 1 };
+const ERASED = {
+  sessions: 0,
+  messages: 0,
+  documents: 0,
+  evaluations: 0,
+  identityKeys: 0,
+  webhooks: 0,
+  bots: 0,
+  erased: 1,
+};
 
 test("storeDeletion returns the stored deletion even if the workspace is restored right after the INSERT", async () => {
   const { workspaceId } = await createBot(system.database);
@@ -92,7 +101,16 @@ test("concurrent runs erase only workspaces that were deleted more than 30 days 
   await Promise.all([run(), run(), run()]);
   expect(await countsOf(due.workspaceId)).toEqual(ERASED);
   expect(erasedWorkspaces).toEqual([{ workspace_id: due.workspaceId }]);
-  const untouched = { sessions: 2, messages: 4, documents: 1, evaluations: 2, identityKeys: 1, webhooks: 1, bots: 1, erased: 0 };
+  const untouched = {
+    sessions: 2,
+    messages: 4,
+    documents: 1,
+    evaluations: 2,
+    identityKeys: 1,
+    webhooks: 1,
+    bots: 1,
+    erased: 0,
+  };
   expect(await countsOf(recent.workspaceId)).toEqual(untouched);
   expect(await countsOf(kept.workspaceId)).toEqual(untouched);
   expect(await removeDeletion(system.database, due.workspaceId)).toBe(false);

@@ -88,7 +88,7 @@ export function addWebhookCommands(program: CommandUnknownOpts, context: Context
         ...(includeContent && { includeContent: includeContent === "on" }),
         ...((enable ?? disable) && { enabled: enable === true }),
       };
-      if (Object.keys(changes).length === 0) throw new CliError("give at least one change", 2);
+      if (Object.keys(changes).length === 0) throw new CliError("give at least one change", { exitCode: 2 });
       return report(
         callAdmin(WebhookAdminService, async (service) => {
           const { endpoint } = await service.updateEndpoint({ workspaceId, id, changes });

@@ -11,11 +11,10 @@ const LONGEST_TRANSACTION_SECONDS = 15;
 const COPY_EVENTS = `
   WITH taken AS (
     DELETE FROM conversation.events e
-    USING (
-      SELECT workspace_id, event_id FROM conversation.events
-      WHERE occurred_at >= $2::timestamptz ORDER BY occurred_at LIMIT $1 FOR UPDATE SKIP LOCKED
-    ) n
-    WHERE e.workspace_id = n.workspace_id AND e.event_id = n.event_id
+    WHERE e.ctid = ANY (ARRAY(
+      SELECT n.ctid FROM conversation.events n
+      WHERE n.occurred_at >= $2::timestamptz ORDER BY n.occurred_at LIMIT $1 FOR UPDATE SKIP LOCKED
+    ))
     RETURNING e.*
   ), wanted AS (
     SELECT t.*, w.endpoint_id,

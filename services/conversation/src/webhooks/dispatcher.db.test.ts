@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createLogger, type Database, type Egress, EgressPolicy, FairQueue } from "@parley/service-kit";
 import { createGuardedSender } from "@parley/service-kit/egress";
 import { startWebhookReceiver, type WebhookReceiver } from "@parley/test-support";
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { eraseSession } from "../sessions/erase-session.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
@@ -28,7 +28,8 @@ beforeAll(async () => {
   database = db.database;
 });
 afterAll(() => db.drop());
-afterEach(async () => {
+// Before each test, when the dispatchers of the previous one have stopped.
+beforeEach(async () => {
   vi.clearAllMocks();
   await db.admin.query(
     "TRUNCATE conversation.events, conversation.webhook_endpoints, conversation.webhook_deliveries, conversation.task_leases",

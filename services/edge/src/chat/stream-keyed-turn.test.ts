@@ -79,18 +79,21 @@ describe("requests with the key of a turn that is being opened", () => {
         turnStartLimiter: { begin: async () => () => undefined },
         unpaidReplies: { findRefusal: () => undefined },
       },
-      streams: {
-        open: () => ({ cancelSignal: NEVER, endSignal: NEVER, release: vi.fn() }),
-      },
       attachMetrics: { attaches: { inc: vi.fn() }, detached: { inc: vi.fn() } },
     } as unknown as KeyedStreamDeps;
     let requests = 0;
-    const send = async (fields: Partial<KeyedRequest>, position?: { messageId: number; offset: number }) => {
+    /** @param cancelSignal aborted when the client leaves. */
+    const send = async (
+      fields: Partial<KeyedRequest>,
+      position?: { messageId: number; offset: number },
+      cancelSignal = NEVER,
+    ) => {
       const raw = await openResponse();
       const turn = { ...TURN_REQUEST, ...HASHES, turnId: `turn-${requests++}`, ...fields };
       const reply = { raw, request: {}, hijack: () => undefined, header: () => undefined, getHeaders: () => ({}) };
       const context = { ...NO_MESSAGE_LIMITS, clientBucket: "", reply, stopwatch: new Stopwatch(() => 0, "open") };
-      return streamKeyedTurn(deps, turn, position, context as never).then(
+      const streams = { open: () => ({ cancelSignal, endSignal: cancelSignal, release: vi.fn() }) };
+      return streamKeyedTurn({ ...deps, streams } as never, turn, position, context as never).then(
         () => "streamed",
         ({ status: httpStatus, code }: HttpError) => `${httpStatus} ${code}`,
       );
@@ -123,5 +126,18 @@ describe("requests with the key of a turn that is being opened", () => {
     ]);
     expect(openTurn.mock.calls.map(([{ consentVersion }]) => consentVersion)).toEqual(["", "", "1"]);
     expect(runningTurns.findReply({ ...TURN_REQUEST, ...HASHES })).toBeUndefined();
+  });
+
+  test("open no turn if their client left before the request that opens it is refused", async () => {
+    const { openTurn, proceed, send } = createEdge();
+    const opener = send({});
+    await expect.poll(() => openTurn.mock.calls.length).toBe(1);
+    const leaving = new AbortController();
+    const other = send({ consentVersion: "1" }, undefined, leaving.signal);
+    await sleep(200);
+    leaving.abort();
+    proceed();
+    expect(await Promise.all([opener, other])).toEqual(["403 consent_required", "499 client_gone"]);
+    expect(openTurn).toHaveBeenCalledOnce();
   });
 });

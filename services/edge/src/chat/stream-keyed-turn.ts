@@ -1,4 +1,4 @@
-import type { HttpError } from "../http/index.ts";
+import { HttpError } from "../http/index.ts";
 import { KeyedReply, runKeyedTurn } from "../turns/index.ts";
 import {
   type Exchange,
@@ -30,8 +30,10 @@ export async function streamKeyedTurn(
   let isReleasedByTurn = false;
   try {
     // If an opening is refused, the next of its waiting requests opens the turn, and the others wait for that one.
-    for (let running = runningTurns.findReply(turn); running !== undefined; running = runningTurns.findReply(turn))
+    for (let running = runningTurns.findReply(turn); running !== undefined; running = runningTurns.findReply(turn)) {
       if (await streamRunning(exchange, running)) return;
+      if (stream.cancelSignal.aborted) throw new HttpError(499, "client_gone");
+    }
     if (position !== undefined) return await streamExisting(exchange, await findTurnOfKey(exchange));
     // Awaits nothing between findReply and addReply, so that a process has one reply of a key.
     const refusal = unpaidReplies.findRefusal(turn.client, reply);

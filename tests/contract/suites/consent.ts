@@ -81,6 +81,19 @@ export function consentSuite(shared: () => ContractSystem): void {
     await send(bot, { session_id: randomUUID(), ...GIVEN });
   });
 
+  test("of concurrent requests with one key, only those without the version can be refused, and one turn is opened [D51/1] [D51/2]", async () => {
+    const bot = await addConsentBot();
+    const session_id = randomUUID();
+    const headers = { "idempotency-key": randomUUID() };
+    // The first request would open the turn, and the others wait for it.
+    const responses = await Promise.all(
+      [{}, {}, GIVEN, {}, GIVEN].map((fields) => api.openChat(bot, { session_id, ...fields }, { headers })),
+    );
+    await Promise.all(responses.map((response) => response.text()));
+    expect([responses[2]?.status, responses[4]?.status]).toEqual([200, 200]);
+    expect(system.provider.requests).toHaveLength(1);
+  });
+
   test("a version that changes during a session is asked for again [D51/2] [D51/3]", async () => {
     const bot = await addConsentBot({ consentLink: "" });
     const session_id = randomUUID();

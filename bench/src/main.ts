@@ -5,6 +5,7 @@ import { exitOnSignals } from "@parley/test-support";
 import { InvalidArgumentError, program } from "commander";
 import { answers } from "./benchmarks/answers.ts";
 import type { Benchmark, Figure } from "./benchmarks/benchmark.ts";
+import { challenge } from "./benchmarks/challenge.ts";
 import { concurrentStreams } from "./benchmarks/concurrent-streams.ts";
 import { config } from "./benchmarks/config.ts";
 import { exportSession } from "./benchmarks/export.ts";
@@ -26,6 +27,7 @@ import { visitorToken } from "./benchmarks/visitor-token.ts";
 const BENCHMARKS: Benchmark[] = [
   turnCost,
   visitorToken,
+  challenge,
   firstToken,
   gap,
   concurrentStreams,

@@ -16,7 +16,15 @@ let settings: OpenAiSettings;
 let provider: Provider;
 beforeAll(async () => {
   server = await startFakeProvider();
-  const required = { name: "p", kind: "openai", baseUrl: server.url, apiKey: "key", headers: {}, prices: new Map() };
+  const required = {
+    name: "p",
+    kind: "openai",
+    baseUrl: server.url,
+    apiKey: "key",
+    headers: {},
+    sampling: {},
+    prices: new Map(),
+  };
   settings = { ...PROVIDER_DEFAULTS, ...required } as unknown as OpenAiSettings;
   provider = createOpenAiProvider(settings);
 });

@@ -19,11 +19,32 @@ const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoZS10aG91Z2h0cw==";
 const THOUGHTS = { text: "Secret thoughts. ", signature: SIGNATURE };
 const PRICE = "{ input: 1000, output: 2000, cached_input: 100 }";
 
-/** By kind: the header with the key, and whether the API has signatures of thoughts. */
+/** By kind: the header with the key, whether the API has signatures of thoughts, and a model that thinks with what its request has. */
 const KINDS = {
-  openai: { keyHeader: "authorization", key: `Bearer ${KEY}`, hasSignatures: false },
-  anthropic: { keyHeader: "x-api-key", key: KEY, hasSignatures: true },
-  google: { keyHeader: "x-goog-api-key", key: KEY, hasSignatures: true },
+  openai: {
+    keyHeader: "authorization",
+    key: `Bearer ${KEY}`,
+    hasSignatures: false,
+    thinking: { model: "o4-mini", body: '"reasoning_effort":"low"' },
+  },
+  anthropic: {
+    keyHeader: "x-api-key",
+    key: KEY,
+    hasSignatures: true,
+    thinking: { model: "claude-sonnet-4-5", body: '"thinking":{"type":"enabled"' },
+  },
+  google: {
+    keyHeader: "x-goog-api-key",
+    key: KEY,
+    hasSignatures: true,
+    thinking: { model: "gemini-2.5-flash", body: '"thinkingConfig"' },
+  },
+  mistral: {
+    keyHeader: "authorization",
+    key: `Bearer ${KEY}`,
+    hasSignatures: false,
+    thinking: { model: "mistral-small-latest", body: '"reasoning_effort"' },
+  },
 } as const;
 type Kind = keyof typeof KINDS;
 
@@ -34,10 +55,11 @@ let proxy: TestProxy;
 beforeAll(async () => {
   [provider, other, tools] = await Promise.all([startFakeProvider(), startFakeProvider(), startToolServer()]);
   const unreachable = `http://127.0.0.1:${await freePort()}/v1`;
+  const urlOf = (kind: string) => (kind === "mistral" ? provider.url.replace("/v1", "/mistral/v1") : provider.url);
   const providersOf = (kind: string) => `
         ${kind}:
           kind: ${kind}
-          base_url: ${provider.url}
+          base_url: ${urlOf(kind)}
           api_key_env: KEY
           max_output_tokens: 500
           timeouts: { first_token_ms: 700, silence_ms: 700 }
@@ -46,10 +68,12 @@ beforeAll(async () => {
           prices: { "*": ${PRICE} }
         fragile-${kind}:
           kind: ${kind}
-          base_url: ${provider.url}
+          base_url: ${urlOf(kind)}
           api_key_env: KEY
           retries: { max_attempts: 1 }
           breaker: { failures: 3, cooldown_ms: 60000 }
+        warm-${kind}: { kind: ${kind}, base_url: "${urlOf(kind)}", api_key_env: KEY, temperature: 0.3125 }
+        thinking-${kind}: { kind: ${kind}, base_url: "${urlOf(kind)}", api_key_env: KEY, reasoning_effort: low }
         away-${kind}: { kind: ${kind}, base_url: "${unreachable}", api_key_env: KEY, retries: { max_attempts: 1 } }`;
   const routesOf = (kind: string) => `
         ${kind}-first: ["${kind}:m", "other:m"]
@@ -79,7 +103,7 @@ beforeEach(() => {
 const bodyOf = (request: ReceivedRequest | undefined) => JSON.stringify(request?.body);
 
 describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
-  const { keyHeader, key, hasSignatures } = KINDS[kind];
+  const { keyHeader, key, hasSignatures, thinking } = KINDS[kind];
   const model = `${kind}:m`;
 
   /** Runs a generation whose requests get the replies in their order, and returns its messages and its row in the call log. */
@@ -127,6 +151,14 @@ describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
     expect([row?.tokensIn, row?.tokensCached]).toEqual([fixedUsage.prompt_tokens, 10]);
     const expected = (fixedUsage.prompt_tokens - 10) * 1_000 + 10 * 100 + fixedUsage.completion_tokens * 2_000;
     expect(Number(row?.cost)).toBeCloseTo(expected / 1e6);
+  });
+
+  test("sends the temperature and the reasoning effort of the settings", async () => {
+    expect((await generate([{}], { model: `warm-${kind}:m` })).status).toBe("COMPLETE");
+    expect((await generate([{}], { model: `thinking-${kind}:${thinking.model}` })).status).toBe("COMPLETE");
+    const [warm, effort] = provider.requests.map(bodyOf);
+    expect(warm).toContain('"temperature":0.3125');
+    expect(effort).toContain(thinking.body);
   });
 
   test("uses one connection for completions that follow each other", async () => {
@@ -364,3 +396,51 @@ test("Anthropic's requests mark the instructions and the passages for its cache"
     [true, { type: "ephemeral" }],
   ]);
 });
+
+/** 25 conversations that differ in their length, endings and tool calls: the replies of the provider to the requests of each. */
+const CONVERSATIONS: Reply[][] = Array.from({ length: 25 }, (_, number): Reply[] => {
+  const calls = Array.from({ length: (number % 3) + 1 }, (_call, index) => ({
+    name: "order",
+    arguments: JSON.stringify({ id: `${number}-${index}` }),
+  }));
+  const answer: Reply = {
+    tokens: [`Answer ${number}.`, " Grüße", " 👋"],
+    finishReason: number % 7 === 3 ? "length" : "stop",
+  };
+  if (number % 5 === 4) return [{ tokens: ["No"], finishReason: "content_filter" }];
+  if (number % 5 === 3) return [{ tokens: ["Part", " of"], everyMs: 30, fault: "cut" }];
+  if (number % 5 === 2) return [{ thoughts: THOUGHTS, toolCalls: calls }, { toolCalls: calls.slice(0, 1) }, answer];
+  return number % 5 === 1 ? [{ status: 503 }, { thoughts: THOUGHTS, ...answer }] : [answer];
+});
+
+test("25 conversations have the same texts, tool calls, ends and counts through each kind", async () => {
+  const outcomes = [];
+  for (const kind of Object.keys(KINDS)) {
+    const transcript = [];
+    for (const replies of CONVERSATIONS) {
+      provider.script(replies);
+      const turnId = randomUUID();
+      const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } } });
+      const value = { description: "Finds an order.", method: "GET", url: `${tools.url}/orders/{id}`, parameters };
+      const { text, end, toolCalls } = await proxy.generate({
+        turnId,
+        // With the default timeouts, which a busy machine keeps.
+        model: `warm-${kind}:m`,
+        prompt: {
+          tools: [{ name: "order", secret: "", kind: { case: "http", value } }],
+          messages: [{ role: Role.USER, content: "Hi" }],
+        },
+      });
+      const [row] = await proxy.rowsOf("ws_test", turnId);
+      const called = toolCalls.map(({ name, arguments: args, status }) => [name, args, status]);
+      const { outcome, reason, finishDetail, attempts, rounds, tokensIn, tokensOut, estimated } = row ?? {};
+      const isCut = reason === "truncated";
+      const counts = isCut ? [] : [tokensIn, tokensOut, estimated];
+      transcript.push({ text, called, status: end.status, outcome, reason, finishDetail, attempts, rounds, counts });
+    }
+    outcomes.push(transcript);
+  }
+  const [expected, ...others] = outcomes;
+  expect(new Set(expected?.map(({ outcome }) => outcome)).size).toBe(3);
+  for (const transcript of others) expect(transcript).toEqual(expected);
+}, 120_000);

@@ -63,6 +63,7 @@ function createProviderSettings(
     headers: {},
     includeUsage: true,
     outputLimit: undefined,
+    sampling: {},
     ...PROVIDER_DEFAULTS,
     prices: {},
     contextWindows,

@@ -11,6 +11,7 @@ const keys: Record<string, string> = {
   MY_KEY: "k-3",
   ANTHROPIC_API_KEY: "sk-ant-5",
   GEMINI_API_KEY: "g-6",
+  MISTRAL_API_KEY: "m-7",
   UNSENDABLE_KEY: "k-4\n",
 };
 const options = { defaultModel: undefined, readSecret: (name: string) => keys[name] };
@@ -132,7 +133,9 @@ describe("parseSettings", () => {
         c: { preset: google }
         d: { preset: google-compatible }
         e: { kind: anthropic, base_url: "https://gateway/v1", api_key_env: MY_KEY }
+        f: { preset: mistral }
     `);
+    expect(providers.at(5)?.kind).toBe("mistral");
     expect(providers.slice(0, 5).map((each) => [each.kind, each.kind === "builtin" ? "" : each.apiKey])).toEqual([
       ["anthropic", "sk-ant-5"],
       ["openai", "sk-ant-5"],
@@ -174,6 +177,17 @@ describe("parseSettings", () => {
     ["providers: { mine: { base_url: https://x/v1, headers: { Authorization: b } } }", /headers/],
     ["providers: { mine: { base_url: https://x/v1, timeouts: { connect_ms: 0 } } }", /connect_ms must be >= 1/],
     ["providers: { builtin: { base_url: https://x/v1 } }", /providers/],
+    ["providers: { mine: { preset: openai, temperature: 2.1 } }", /providers\.mine\.temperature must be <= 2/],
+    [
+      "providers: { mine: { preset: mistral, temperature: 1.6 } }",
+      /temperature must be at most 1\.5 for the kind mistral/,
+    ],
+    [
+      "providers: { mine: { preset: anthropic, temperature: 1.1 } }",
+      /temperature must be at most 1 for the kind anthropic/,
+    ],
+    ["providers: { mine: { preset: anthropic, temperature: 1, reasoning_effort: low } }", /accepts only one of/],
+    ["providers: { mine: { preset: openai, reasoning_effort: huge } }", /reasoning_effort must be equal to one of/],
     ["providers: { mine: { kind: other, base_url: https://x/v1 } }", /providers\.mine\.kind must be equal to one of/],
     ["providers: { mine: { kind: anthropic, base_url: https://x/v1 } }", /providers\.mine: api_key_env is missing/],
     ["providers: { mine: { preset: google, include_usage: true } }", /include_usage is only for the kind openai/],

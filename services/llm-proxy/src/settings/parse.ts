@@ -16,6 +16,7 @@ import {
   type OpenAiSettings,
   PROVIDER_DEFAULTS,
   type ProviderSettings,
+  type Sampling,
   type Settings,
   type ToolSecret,
 } from "./settings.ts";
@@ -31,6 +32,9 @@ type ProviderEntry = {
   include_usage?: boolean;
   max_output_tokens?: number;
   max_tokens_parameter?: MaxTokensParameter;
+  temperature?: number;
+  top_p?: number;
+  reasoning_effort?: NonNullable<Sampling["reasoningEffort"]>;
   check_model?: string;
   prices?: CommonSettings["prices"];
   context_windows?: CommonSettings["contextWindows"];
@@ -129,6 +133,7 @@ function readProvider(
     baseUrl: baseUrl ?? "",
     apiKey,
     headers: entry.headers ?? {},
+    sampling: readSampling(`providers.${name}`, kind, entry, problems),
     timeouts: override(PROVIDER_DEFAULTS.timeouts, entry.timeouts),
     retries: override(PROVIDER_DEFAULTS.retries, entry.retries),
     concurrency: override(PROVIDER_DEFAULTS.concurrency, entry.concurrency),
@@ -147,6 +152,31 @@ function readProvider(
   for (const setting of ["include_usage", "max_tokens_parameter"] as const)
     if (entry[setting] !== undefined) problems.push(`providers.${name}: ${setting} is only for the kind openai`);
   return { kind, ...settings, outputLimit: tokens === undefined ? undefined : { tokens } };
+}
+
+/** The highest temperature that a provider's own API accepts; the schema has OpenAI's. */
+const MAX_TEMPERATURES: Partial<Record<"openai" | NativeKind, number>> = { anthropic: 1, mistral: 1.5 };
+
+function readSampling(
+  owner: string,
+  kind: "openai" | NativeKind,
+  { temperature, top_p: topP, reasoning_effort: reasoningEffort }: ProviderEntry,
+  problems: string[],
+): Sampling {
+  const { [kind]: maxTemperature } = MAX_TEMPERATURES;
+  if (temperature !== undefined && maxTemperature !== undefined && temperature > maxTemperature)
+    problems.push(`${owner}: temperature must be at most ${maxTemperature} for the kind ${kind}`);
+  const isThinking = reasoningEffort !== undefined && reasoningEffort !== "none";
+  if (
+    kind === "anthropic" &&
+    [temperature, topP, isThinking || undefined].filter((each) => each !== undefined).length > 1
+  )
+    problems.push(`${owner}: Anthropic accepts only one of temperature, top_p and reasoning_effort`);
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(reasoningEffort !== undefined && { reasoningEffort }),
+  };
 }
 
 function readToolSecret(name: string, entry: ToolSecretEntry, options: ParseOptions, problems: string[]): ToolSecret {

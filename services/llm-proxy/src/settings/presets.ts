@@ -58,8 +58,15 @@ export const PRESETS = {
     includeUsage: true,
     contextWindows: { "*": 1_000_000 },
   },
-  // Mistral sends token counts in every stream, and refuses requests that ask for them.
   mistral: {
+    kind: "mistral",
+    baseUrl: "https://api.mistral.ai/v1",
+    apiKeyEnv: "MISTRAL_API_KEY",
+    includeUsage: true,
+    contextWindows: { "*": 32_000 },
+  },
+  // Mistral sends token counts in every stream, and refuses requests that ask for them.
+  "mistral-compatible": {
     baseUrl: "https://api.mistral.ai/v1",
     apiKeyEnv: "MISTRAL_API_KEY",
     includeUsage: false,

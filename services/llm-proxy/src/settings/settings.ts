@@ -70,6 +70,14 @@ export type RemoteSettings = CommonSettings & {
   headers: Readonly<Record<string, string>>;
   /** Undefined for the provider's own limit. */
   outputLimit: { tokens: number } | undefined;
+  sampling: Sampling;
+};
+
+/** How a model chooses its tokens. A missing setting is the provider's own. */
+export type Sampling = {
+  temperature?: number;
+  topP?: number;
+  reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high";
 };
 
 export type OpenAiSettings = RemoteSettings & {
@@ -81,7 +89,7 @@ export type OpenAiSettings = RemoteSettings & {
 };
 
 /** An API other than OpenAI's. */
-export type NativeKind = "anthropic" | "google";
+export type NativeKind = "anthropic" | "google" | "mistral";
 
 export type NativeSettings = RemoteSettings & { kind: NativeKind };
 

@@ -11,7 +11,7 @@ export interface ChatRequest {
   isStream: boolean;
   wantsUsage: boolean;
   /** The API that the request uses. */
-  format: "openai" | "anthropic" | "google";
+  format: "openai" | "anthropic" | "google" | "mistral";
 }
 
 /** The paths of Gemini's API have the model and the method. */
@@ -31,7 +31,7 @@ export function parseChatRequest(body: unknown, path: string = ""): ChatRequest 
     prompt: readText(last.content),
     isStream: stream === true,
     wantsUsage: asObject(options).include_usage === true,
-    format: path.endsWith("/messages") ? "anthropic" : "openai",
+    format: path.endsWith("/messages") ? "anthropic" : path.startsWith("/mistral/") ? "mistral" : "openai",
   };
 }
 

@@ -42,7 +42,7 @@ export interface FakeProvider {
 }
 
 /**
- * Starts a scripted provider with the APIs of OpenAI, Anthropic (`/v1/messages`) and Gemini (`/v1/models/…:streamGenerateContent`). Another
+ * Starts a scripted provider with the APIs of OpenAI, Anthropic (`/v1/messages`), Mistral (`/mistral/v1`) and Gemini (`/v1/models/…:streamGenerateContent`). Another
  * process can read `GET /requests` and send a list of replies to `PUT /script`.
  */
 export async function startFakeProvider(
@@ -116,6 +116,7 @@ export async function startFakeProvider(
     switch (`${request.method} ${pathname}`) {
       case "POST /v1/chat/completions":
       case "POST /v1/messages":
+      case "POST /mistral/v1/chat/completions":
         return await complete(request, response);
       case "POST /v1/embeddings":
         return await embed(request, response);

@@ -5,6 +5,7 @@ import { createAnthropicFormat } from "./anthropic-format.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import { type CreateFormat, eventOf } from "./format.ts";
 import { createGoogleFormat } from "./google-format.ts";
+import { createMistralFormat } from "./mistral-format.ts";
 import { createOpenAiFormat } from "./openai-format.ts";
 import { defaultTokens, fixedUsage, NEVER_MS, type Reply } from "./reply.ts";
 
@@ -24,6 +25,7 @@ const FORMATS: Record<ChatRequest["format"], CreateFormat> = {
   openai: createOpenAiFormat,
   anthropic: createAnthropicFormat,
   google: createGoogleFormat,
+  mistral: createMistralFormat,
 };
 
 /** Streams a reply in the format of the request's API. Injects the reply's fault after `afterTokens` tokens. */

@@ -8,6 +8,7 @@ const settings = (kind: string) => ({
   baseUrl: "http://localhost/v1",
   apiKey: "k",
   headers: {},
+  sampling: {},
   timeouts: { connectMs: 1 },
 });
 

@@ -21,6 +21,10 @@ const LOADERS: Record<NativeKind, () => Promise<CreateModel>> = {
     const { createGoogle } = await import("@ai-sdk/google");
     return ({ settings, model, fetch }) => createGoogle({ ...readOptions(settings), fetch })(model);
   },
+  async mistral() {
+    const { createMistral } = await import("@ai-sdk/mistral");
+    return ({ settings, model, fetch }) => createMistral({ ...readOptions(settings), fetch })(model);
+  },
 };
 
 export function loadModels(kind: NativeKind): Promise<CreateModel> {

@@ -65,9 +65,13 @@ async function stream({ createModel, settings, send }: Connection, request: Comp
 
 function createOptions(settings: NativeSettings, request: CompletionRequest): LanguageModelV4CallOptions {
   const { tools, mustAnswerWithoutTools, signal } = request;
+  const { temperature, topP, reasoningEffort } = settings.sampling;
   return {
-    prompt: renderMessages(request),
+    prompt: renderMessages(request, { marksCache: settings.kind === "anthropic" }),
     abortSignal: signal,
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(reasoningEffort !== undefined && { reasoning: reasoningEffort }),
     ...(settings.outputLimit && { maxOutputTokens: settings.outputLimit.tokens }),
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({

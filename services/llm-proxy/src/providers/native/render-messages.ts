@@ -1,32 +1,34 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
+import type { Prompt } from "@parley/rpc/llm";
 import type { ToolRound } from "../../tools/index.ts";
 import { createCallId } from "../openai/tool-call-deltas.ts";
 import type { CompletionRequest } from "../provider.ts";
 import { renderPrompt, renderSystem } from "../render-prompt.ts";
 import { parseObject } from "./parse-object.ts";
 
-/**
- * Anthropic caches the prompt up to each mark: up to the instructions, which all sessions of a bot share, and up to the passages, which the rounds of a
- * reply share. The other providers ignore the marks, and cache by themselves or not at all.
- */
+/** Anthropic caches the prompt up to each mark. */
 const CACHE_MARK = { anthropic: { cacheControl: { type: "ephemeral" } } };
 
-/** Renders a prompt and its tool calls for the AI SDK. A model gets its own earlier messages back as it sent them. */
-export function renderMessages({
-  prompt,
-  toolRounds,
-}: Pick<CompletionRequest, "prompt" | "toolRounds">): LanguageModelV4Prompt {
-  const system = renderSystem(prompt);
-  return [
-    ...system.map((content, position): LanguageModelV4Message => {
-      const isMarked = position === 0 || position === system.length - 1;
-      return { role: "system", content, ...(isMarked && { providerOptions: CACHE_MARK }) };
-    }),
-    ...renderPrompt(prompt).flatMap(({ role, content }): LanguageModelV4Message[] =>
-      role === "system" ? [] : [{ role, content: [{ type: "text", text: content }] }],
-    ),
-    ...toolRounds.flatMap(renderRound),
-  ];
+/**
+ * Renders a prompt and its tool calls for the AI SDK. A model gets its own earlier messages back as it sent them. `marksCache` marks the end of the
+ * instructions, which all sessions of a bot share, and the end of the passages, which the rounds of a reply share.
+ */
+export function renderMessages(
+  { prompt, toolRounds }: Pick<CompletionRequest, "prompt" | "toolRounds">,
+  { marksCache }: { marksCache: boolean },
+): LanguageModelV4Prompt {
+  const messages = renderPrompt(prompt).flatMap(({ role, content }): LanguageModelV4Message[] => {
+    if (role === "system") return marksCache ? renderMarkedSystem(prompt) : [{ role, content }];
+    return [{ role, content: [{ type: "text", text: content }] }];
+  });
+  return [...messages, ...toolRounds.flatMap(renderRound)];
+}
+
+function renderMarkedSystem(prompt: Prompt): LanguageModelV4Message[] {
+  return renderSystem(prompt).map((content, position, { length }) => {
+    const isMarked = position === 0 || position === length - 1;
+    return { role: "system", content, ...(isMarked && { providerOptions: CACHE_MARK }) };
+  });
 }
 
 function renderRound(round: ToolRound, roundNumber: number): LanguageModelV4Message[] {

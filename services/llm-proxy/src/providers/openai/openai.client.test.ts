@@ -53,6 +53,7 @@ function settings(overrides: Partial<OpenAiSettings> = {}): OpenAiSettings {
     baseUrl,
     apiKey: undefined,
     headers: {},
+    sampling: {},
     includeUsage: false,
     timeouts: { connectMs: 10_000, firstTokenMs: 60_000, silenceMs: 60_000, totalMs: 60_000 },
   };

@@ -116,6 +116,7 @@ async function openStream(
   settings: OpenAiSettings,
   request: CompletionRequest,
 ): Promise<ResponseBody | "refused"> {
+  const { temperature, topP, reasoningEffort } = settings.sampling;
   const params: OpenAI.ChatCompletionCreateParamsStreaming = {
     model: request.model,
     messages: renderMessages(request),
@@ -125,6 +126,9 @@ async function openStream(
       ...(request.mustAnswerWithoutTools && { tool_choice: "none" as const }),
     }),
     ...(settings.outputLimit && { [settings.outputLimit.parameter]: settings.outputLimit.tokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort }),
     ...(settings.includeUsage && { stream_options: { include_usage: true } }),
   };
   const response = await client.chat.completions

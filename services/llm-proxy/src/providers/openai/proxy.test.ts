@@ -46,7 +46,7 @@ async function startProvider(tlsDir?: string): Promise<number> {
 }
 
 async function requestEmbedding(proxyUrl: string, baseUrl: string): Promise<void> {
-  const settings = { name: "test", kind: "openai", baseUrl, headers: {}, timeouts: TIMEOUTS };
+  const settings = { name: "test", kind: "openai", baseUrl, headers: {}, sampling: {}, timeouts: TIMEOUTS };
   const provider = createOpenAiProvider(settings as unknown as OpenAiSettings, proxyUrl);
   onTestFinished(() => provider.close());
   const request = { model: "m", dimensions: undefined, texts: ["x"], signal: AbortSignal.timeout(5_000) };

@@ -23,7 +23,15 @@ let settings: OpenAiSettings;
 beforeAll(async () => {
   server = await startFakeProvider();
   const retries = { ...PROVIDER_DEFAULTS.retries, maxAttempts: 1 };
-  const required = { name: "p", kind: "openai", baseUrl: server.url, apiKey: "key", headers: {}, includeUsage: true };
+  const required = {
+    name: "p",
+    kind: "openai",
+    baseUrl: server.url,
+    apiKey: "key",
+    headers: {},
+    sampling: {},
+    includeUsage: true,
+  };
   settings = { ...PROVIDER_DEFAULTS, ...required, retries, prices: new Map() } as unknown as OpenAiSettings;
   provider = createOpenAiProvider(settings);
 });

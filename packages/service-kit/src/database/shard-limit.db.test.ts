@@ -107,6 +107,24 @@ test("a call for a workspace that the process does not know fails within 1 s if 
   expect((await read(sharded, frozen[0] ?? "")).rows).toEqual([]);
 });
 
+test("after a restart, many workspaces of a shard that does not respond do not delay those of other shards", async () => {
+  const known = Array.from({ length: 10 }, () => newWorkspace(1));
+  for (const workspaceId of known)
+    await queryRows(databases[1]?.url ?? "", "INSERT INTO quota.usage (workspace_id, used) VALUES ($1, 1)", [
+      workspaceId,
+    ]);
+  const sharded = openPools();
+  const unfreeze = await freeze(0);
+  const frozen = Array.from({ length: 60 }, () => read(sharded, newWorkspace(0)));
+  const ended = Promise.allSettled(frozen);
+  const startedAt = performance.now();
+  for (const workspaceId of known) expect((await read(sharded, workspaceId)).rows).toEqual([{ used: 1 }]);
+  // 60 searches of 1 s, four at a time, would take 15 s.
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  await unfreeze();
+  await ended;
+});
+
 test("refuses new calls only for the shard whose calls have waited 5 s, and reports the waiting calls by shard", async () => {
   const sharded = openPools();
   const calls = new CallPool(sharded.database);

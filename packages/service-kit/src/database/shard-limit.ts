@@ -65,8 +65,8 @@ export function routedPoolOf(database: Database): RoutedPool | undefined {
 }
 
 /**
- * A shard gets another connection only while it uses fewer than are free. So a shard that does not respond takes at most half of a pool, and two such
- * shards two thirds.
+ * A shard gets another connection only while it uses fewer than are free. So a shard that does not respond takes at most half of a pool, rounded up,
+ * and two such shards two thirds.
  */
 export const SHARD_RULE = { maxActivePerFreePlace: 1 };
 

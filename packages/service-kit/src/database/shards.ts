@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../process/logger.ts";
@@ -132,7 +133,36 @@ export async function shardOfWorkspace(sharded: ShardedDatabase, table: string, 
   return search;
 }
 
-async function searchShard({ database, shards }: ShardedDatabase, table: string, workspaceId: string): Promise<Shard> {
+/** How long the router may take before the shards are asked too. */
+const ASK_SHARDS_AFTER_MS = 50;
+
+/**
+ * Asks the router. The searches of all unknown workspaces share the places of one group, so a shard that does not respond would delay them all. So if
+ * the router does not answer soon, also asks each shard over its own pool whether it has rows of the workspace.
+ */
+async function searchShard(sharded: ShardedDatabase, table: string, workspaceId: string): Promise<Shard> {
+  const routed = askRouter(sharded, table, workspaceId);
+  const asked = new AbortController();
+  const onShards = async () => {
+    await sleep(ASK_SHARDS_AFTER_MS, undefined, { signal: asked.signal });
+    const found = await findOnShards(sharded.shards, async (shard) => {
+      const statement = `SELECT FROM ${table} WHERE workspace_id = $1 LIMIT 1`;
+      const { rowCount } = await shard.database.query(withQueryTimeout(statement, [workspaceId], FIND_TIMEOUT_MS));
+      return rowCount === 0 ? undefined : shard;
+    });
+    // Only the router knows the shard of a workspace without rows.
+    return found ?? routed;
+  };
+  try {
+    return await Promise.any([routed, onShards()]);
+  } catch {
+    return await routed;
+  } finally {
+    asked.abort();
+  }
+}
+
+async function askRouter({ database, shards }: ShardedDatabase, table: string, workspaceId: string): Promise<Shard> {
   const statement = onShardOfWorkspace(table, `${SHARD_NUMBER} AS shard`);
   const { rows } = await database.query<{ shard: number }>(withQueryTimeout(statement, [workspaceId], FIND_TIMEOUT_MS));
   return requireShard(shards, rows[0]?.shard ?? Number.NaN);

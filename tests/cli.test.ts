@@ -877,7 +877,8 @@ describe("parley top", () => defineTopTests(() => ({ system, env })));
 
 describe("parley migrate", () => {
   it("finds nothing to do in a migrated database, for one service and for all services", async () => {
-    const database = { ...env, DATABASE_URL: system.database.url };
+    const { url, shardUrls = [url] } = system.database;
+    const database = { ...env, DATABASE_URL: url, DATABASE_SHARDS: String(shardUrls.length) };
     const { code, stdout } = await runCliInProcess(["migrate", "quota"], database);
     expect([code, stdout]).toEqual([0, "quota: up to date\n"]);
     expect(await runCliJson(["migrate"], database)).toEqual(

@@ -198,11 +198,15 @@ export function createReplicas(env: ServiceEnvironments): Replicas {
   };
 }
 
-/** Creates shards if they are wanted. A server or ports of the options exclude them, because the services then use no router. */
-async function createDatabaseOf(options: SystemOptions): Promise<TestDatabase> {
-  const { shards = readTestShards(), databaseServerUrl, databasePorts } = options;
-  const isOneDatabase = shards === 1 || databaseServerUrl !== undefined || databasePorts !== undefined;
-  return isOneDatabase ? createMigratedDatabase(databaseServerUrl) : createShards(shards, inject("postgresUrl"));
+/** A server or ports of the options exclude shards, because the services then use no router. */
+function createDatabaseOf({ shards, databaseServerUrl, databasePorts }: SystemOptions): Promise<TestDatabase> {
+  const isOneDatabase = databaseServerUrl !== undefined || databasePorts !== undefined;
+  return createSystemDatabase(databaseServerUrl, isOneDatabase ? 1 : shards);
+}
+
+/** Creates one migrated database, or several shards behind a router. By default on the test run's server, and PARLEY_TEST_SHARDS. */
+export function createSystemDatabase(serverUrl?: string, shards = readTestShards()): Promise<TestDatabase> {
+  return shards === 1 ? createMigratedDatabase(serverUrl) : createShards(shards, serverUrl ?? inject("postgresUrl"));
 }
 
 /** Copies the migrated template database of the test run's server, or migrates a new database on another server. */

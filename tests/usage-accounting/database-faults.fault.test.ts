@@ -11,7 +11,7 @@ import {
   stallDatabase,
   startDatabaseProxies,
 } from "../system/faults/database-faults.ts";
-import { createTenant, type System, startSystem } from "../system/system.ts";
+import { createSystemDatabase, createTenant, type System, startSystem } from "../system/system.ts";
 import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../system/visitors.ts";
 
 const VISITORS = 8;
@@ -23,9 +23,10 @@ let proxies: DatabaseProxies;
 let system: System;
 beforeAll(async () => {
   postgres = await startTestPostgres();
-  proxies = await startDatabaseProxies(postgres.url);
+  const database = await createSystemDatabase(postgres.url);
+  proxies = await startDatabaseProxies(database.url);
   system = await startSystem({
-    databaseServerUrl: postgres.url,
+    database,
     databasePorts: portsOf(proxies),
     env: {
       edge: TRUST_FORWARDED_FOR,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestPostgres } from "@parley/test-support";
+import { databaseOf } from "../database.ts";
 import { SERVICES_WITH_DATABASE } from "../processes.ts";
 import { shuffle } from "../random.ts";
 import type { System, Tenant } from "../system.ts";
@@ -71,7 +72,8 @@ export class FaultInjector {
     this.#faults = {
       "database killed": async () => {
         const ms = randomBetween(2_000, 20_000);
-        await killDatabase(postgres, ms);
+        const servers = [postgres, ...(system.shards ? [system.shards.secondServer] : [])];
+        await killDatabase(servers[Math.floor(Math.random() * servers.length)] ?? postgres, ms);
         return `down for ${seconds(ms)}`;
       },
       "connections silently dropped": async () => {
@@ -145,13 +147,15 @@ export class FaultInjector {
   }
 
   async #restore(service: "conversation" | "quota"): Promise<string> {
-    const { system, proxies } = this.#target;
-    const backup = await backUp(system.database, service, proxies[service]);
+    const { system, proxies, tenants } = this.#target;
+    // With shards, restores the one of the first tenant, which has replies all the time.
+    const database = databaseOf(system, tenants[0]?.workspaceId ?? "");
+    const backup = await backUp(database, service, proxies[service]);
     const deadline = performance.now() + REPLIES_BEFORE_RESTORE_TIMEOUT_MS;
-    let done = await countDoneTurns(system.database);
+    let done = await countDoneTurns(database);
     while (done - backup.done < REPLIES_BEFORE_RESTORE && performance.now() < deadline) {
       await sleep(100);
-      done = await countDoneTurns(system.database);
+      done = await countDoneTurns(database);
     }
     if (done - backup.done < REPLIES_BEFORE_RESTORE) this.restoresAfterFewReplies++;
     this.lostReplies += await backup.restore();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Balance, queryFirstRow, readBalance, waitUntilSettled } from "../database.ts";
+import { type Balance, databasesOf, queryFirstRow, readBalance, waitUntilSettled } from "../database.ts";
 import type { System } from "../system.ts";
 
 export type Reconciled = Balance & {
@@ -58,10 +58,11 @@ async function waitUntilClosed({ database }: System, timeoutMs: number): Promise
 
 /** Makes all holds 10 minutes older. If conversation does not know a hold's turn, a repair voids the hold only after 10 minutes. */
 async function ageHolds({ database }: System): Promise<void> {
-  await queryFirstRow(
-    database,
-    "UPDATE quota.reservations SET reserved_at = reserved_at - interval '10 minutes' WHERE state = 'held'",
-  );
+  for (const each of databasesOf(database))
+    await queryFirstRow(
+      each,
+      "UPDATE quota.reservations SET reserved_at = reserved_at - interval '10 minutes' WHERE state = 'held'",
+    );
 }
 
 /** Repairs all differences, as `parley usage-audit --repair` does. Returns the number of repairs. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { queryRows, startTestPostgres } from "@parley/test-support";
-import { createPlan } from "../database.ts";
+import { createPlan, databasesOf } from "../database.ts";
 import type { ServiceProcess } from "../processes.ts";
 import { pickByIndex } from "../random.ts";
-import { createTenant, type System, startSystem } from "../system.ts";
+import { createSystemDatabase, createTenant, type System, startSystem } from "../system.ts";
 import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../visitors.ts";
 import { FaultInjector, type FaultReport, type FaultTarget } from "./chaos-faults.ts";
 import { type Reconciled, reconcile } from "./chaos-reconciliation.ts";
@@ -62,7 +62,8 @@ const SKEWED_CLOCK = fileURLToPath(new URL("skewed-clock.ts", import.meta.url));
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const postgres = await startTestPostgres();
-  const proxies = await startDatabaseProxies(postgres.url);
+  const database = await createSystemDatabase(postgres.url);
+  const proxies = await startDatabaseProxies(database.url);
   const env = { LOG_LEVEL: "silent", NODE_OPTIONS: `--import ${SKEWED_CLOCK}` };
   const reconciliation = {
     RECONCILE_EVERY_SECONDS: "5",
@@ -70,7 +71,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   };
   const system = await startSystem({
     edges: 2,
-    databaseServerUrl: postgres.url,
+    database,
     databasePorts: portsOf(proxies),
     env: {
       edge: { ...TRUST_FORWARDED_FOR, ...env },
@@ -224,8 +225,9 @@ async function killAndRestart(service: ServiceProcess): Promise<void> {
  */
 export async function killDatabaseConnection(system: System): Promise<boolean> {
   try {
+    const databases = databasesOf(system.database);
     const [connection] = await queryRows<{ pid: number }>(
-      system.database.url,
+      pickByIndex(databases, Math.floor(Math.random() * databases.length)).url,
       "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1",
     );
     if (connection === undefined) return false;

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startTcpProxy, type TcpProxy, type TestDatabase, type TestPostgres } from "@parley/test-support";
-import { copyTables, queryFirstRow } from "../database.ts";
+import { startTcpProxy, type TcpProxy, type TestPostgres } from "@parley/test-support";
+import { copyTables, type Database, databasesOf, queryFirstRow } from "../database.ts";
 import { SERVICES_WITH_DATABASE, type ServiceWithDatabase } from "../processes.ts";
 
-/** A TCP proxy between each service and PostgreSQL. */
+/** A TCP proxy between each service and PostgreSQL, or the router. */
 export type DatabaseProxies = Record<ServiceWithDatabase, TcpProxy>;
 
-export async function startDatabaseProxies(serverUrl: string): Promise<DatabaseProxies> {
-  const targetPort = Number(new URL(serverUrl).port);
+export async function startDatabaseProxies(url: string): Promise<DatabaseProxies> {
+  const targetPort = Number(new URL(url).port);
   const start = async (service: ServiceWithDatabase) => [service, await startTcpProxy({ targetPort })] as const;
   return Object.fromEntries(await Promise.all(SERVICES_WITH_DATABASE.map(start))) as DatabaseProxies;
 }
@@ -31,38 +31,44 @@ export async function stallDatabase(proxies: readonly TcpProxy[], stallMs: numbe
   await Promise.all(proxies.map((proxy) => proxy.resume()));
 }
 
-/** Makes the server refuse writes for `readOnlyMs`, like a primary that was demoted in place. Connections stay open. */
-export async function makeReadOnly({ url }: Pick<TestDatabase, "url">, readOnlyMs: number): Promise<void> {
+/** Makes the database's servers refuse writes for `readOnlyMs`, like a primary that was demoted in place. Connections stay open. */
+export async function makeReadOnly(database: Database, readOnlyMs: number): Promise<void> {
+  const servers = new Map(databasesOf(database).map(({ url }) => [new URL(url).host, { url }]));
   const setReadOnly = (value: "on" | "off") =>
-    // Two queries, because several statements in one query are one transaction, in which PostgreSQL refuses ALTER SYSTEM.
-    retry(async () => {
-      await queryFirstRow({ url }, `ALTER SYSTEM SET default_transaction_read_only = ${value}`);
-      await queryFirstRow({ url }, "SELECT pg_reload_conf()");
-    });
+    Promise.all(
+      [...servers.values()].map((server) =>
+        // Two queries, because several statements in one query are one transaction, in which PostgreSQL refuses ALTER SYSTEM.
+        retry(async () => {
+          await queryFirstRow(server, `ALTER SYSTEM SET default_transaction_read_only = ${value}`);
+          await queryFirstRow(server, "SELECT pg_reload_conf()");
+        }),
+      ),
+    );
   await setReadOnly("on");
   await sleep(readOnlyMs);
   await setReadOnly("off");
 }
 
 /**
- * Closes the services' connections. The connections that they open in the next 2 s refuse writes; later ones can write, as after a failover.
- * Visitors must send messages during the call, so that the services open connections.
+ * Closes the services' connections, also those of a router. The connections that open in the next 2 s refuse writes; later ones can write, as after
+ * a failover. Visitors must send messages during the call, so that the services open connections.
  */
-export async function makeConnectionsReadOnly(
-  { url, name }: Pick<TestDatabase, "url" | "name">,
-  proxies: readonly TcpProxy[],
-): Promise<void> {
-  await queryFirstRow({ url }, `ALTER DATABASE "${name}" SET default_transaction_read_only = on`);
-  for (const proxy of proxies) {
-    await proxy.drop();
-    await proxy.resume();
-  }
+export async function makeConnectionsReadOnly(database: Database, proxies: readonly TcpProxy[]): Promise<void> {
+  const databases = databasesOf(database).map(({ url }) => ({ url, name: new URL(url).pathname.slice(1) }));
+  const endSessions =
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND usename LIKE 'parley\\_%'";
+  for (const { url, name } of databases)
+    await queryFirstRow({ url }, `ALTER DATABASE "${name}" SET default_transaction_read_only = on`);
+  for (const proxy of proxies) await proxy.drop();
+  for (const { url } of databases) await queryFirstRow({ url }, endSessions);
+  for (const proxy of proxies) await proxy.resume();
   await sleep(2_000);
-  // READ WRITE, because this connection is read-only too.
-  await queryFirstRow(
-    { url },
-    `BEGIN READ WRITE; ALTER DATABASE "${name}" RESET default_transaction_read_only; COMMIT`,
-  );
+  // READ WRITE, because these connections are read-only too.
+  for (const { url, name } of databases)
+    await queryFirstRow(
+      { url },
+      `BEGIN READ WRITE; ALTER DATABASE "${name}" RESET default_transaction_read_only; COMMIT`,
+    );
 }
 
 /** The tables that a backup contains. */
@@ -78,8 +84,12 @@ export type Backup = {
   restore(): Promise<number>;
 };
 
-/** Copies a service's tables from one snapshot. */
-export async function backUp(database: TestDatabase, service: keyof typeof TABLES, proxy: TcpProxy): Promise<Backup> {
+/** Copies a service's tables from one snapshot of one database. */
+export async function backUp(
+  database: Pick<Database, "url">,
+  service: keyof typeof TABLES,
+  proxy: TcpProxy,
+): Promise<Backup> {
   const { copies, restoreSql } = await retry(() => copyTables(database, service, TABLES[service]));
   const done = await countDoneTurns(database);
   const countLost = `SELECT count(*)::integer AS lost FROM conversation.turns t WHERE status = 'done'
@@ -92,7 +102,7 @@ export async function backUp(database: TestDatabase, service: keyof typeof TABLE
         await retry(() =>
           queryFirstRow(
             database,
-            `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = 'parley_${service}'`,
+            `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND usename = 'parley_${service}'`,
           ),
         );
         const lost =
@@ -109,7 +119,7 @@ export async function backUp(database: TestDatabase, service: keyof typeof TABLE
   };
 }
 
-export async function countDoneTurns(database: TestDatabase): Promise<number> {
+export async function countDoneTurns(database: Pick<Database, "url">): Promise<number> {
   const sql = "SELECT count(*)::integer AS done FROM conversation.turns WHERE status = 'done'";
   return (await retry(() => queryFirstRow<{ done: number }>(database, sql))).done;
 }

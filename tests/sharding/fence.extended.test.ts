@@ -88,6 +88,15 @@ test("a move that continues fences the shard only when the copy is nearly up to 
   expect(whileBehind).toEqual([{ limit: -1 }]);
 });
 
+test("a server that is away and takes no part does not stop a move that has begun", async () => {
+  await moveUntil("caught up", moveArgs(0), shards.env);
+  const env = {
+    ...shards.env,
+    PARLEY_SHARD_SERVERS: `${shards.env.PARLEY_SHARD_SERVERS} c=postgres://postgres@127.0.0.1:1`,
+  };
+  expect(await runCliInProcess(moveArgs(0), env)).toMatchObject({ code: 0 });
+});
+
 test("a move names the roles that would lose their access", async () => {
   const grant = "GRANT USAGE ON SCHEMA quota TO reports";
   for (const server of ["a", "b"] as const) await queryRows(shards.urlOf(server, "postgres"), "CREATE ROLE reports");

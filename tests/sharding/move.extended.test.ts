@@ -221,7 +221,7 @@ test("a copy that does not catch up in time reopens the source, and the next run
   );
   const { code, stderr } = await runCliInProcess([...moveArgs(3, "a"), "--fence-timeout", "1"], shards.env);
   expect(code).toBe(1);
-  expect(stderr).toContain("the copy was not up to date after 1 s");
+  expect(stderr).toContain("parley_3_incoming was not up to date after 1 s");
   const load = startLoad();
   await expect.poll(() => load.written.length).toBeGreaterThan(50);
   expect(

@@ -64,7 +64,7 @@ test("config has every shard and alias, strict mode and no password", async () =
   }
   const users = await runShards(shards.env, "shards", "config", "users.toml");
   expect(users.match(/^\[\[users\]\]$/gm)).toHaveLength(3 * (SHARDS + 1) + SHARDS);
-  expect(users).toContain(`password = "\${QUOTA_DATABASE_PASSWORD}"`);
+  expect(users).toContain(`password = '''\${QUOTA_DATABASE_PASSWORD}'''`);
 });
 
 test("status reports a shard without schemas, and check reports it as a problem", async () => {
@@ -113,13 +113,13 @@ test("check finds wrong ids, a missing migration and usage that differs from the
   await queryRows(urlOfShard(2), "UPDATE llm.migrations SET name = '0000_other'");
   await queryRows(
     urlOfShard(3),
-    "INSERT INTO quota.usage (workspace_id, month, used) VALUES ('ws_lost', '2026-11-01', 5)",
+    "INSERT INTO quota.usage (workspace_id, month, used) VALUES ('ws_lost', '2026-10-01', 2000000000), ('ws_lost', '2026-11-01', 2000000000)",
   );
   const { code, problems } = await check();
   expect(code).toBe(1);
   expect(problems).toEqual([
     { check: "ids", shard: 1, problem: "ids of another shard: quota.audit_log_entry_id_seq at 7" },
-    { check: "usage accounting", shard: 3, problem: expect.stringContaining("in 1 workspace months") },
+    { check: "usage accounting", shard: 3, problem: expect.stringContaining("in 2 workspace months") },
     { check: "versions", shard: 2, problem: expect.stringContaining("0000_other") },
   ]);
 });

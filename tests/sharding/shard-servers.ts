@@ -19,6 +19,16 @@ export const ADMINISTRATOR = "parley_admin";
 
 export type ServerName = "a" | "b" | "c";
 
+/** Enough for one copy to each shard at a time, all on one server. */
+const LOGICAL = {
+  wal_level: "logical",
+  max_replication_slots: 40,
+  max_wal_senders: 40,
+  max_logical_replication_workers: 16,
+  max_worker_processes: 24,
+  max_prepared_transactions: 2,
+};
+
 /** Servers for shards, which `parley shards init` has to fill, and the environment of the CLI. */
 export type ShardServers = AsyncDisposable & {
   servers: ReadonlyMap<ServerName, TestPostgres>;
@@ -43,7 +53,8 @@ export async function startShardServers(
     resources.defer(() => server.stop());
     servers.set(name, server);
     if (!isLogical.includes(name)) continue;
-    await queryRows(server.url, "ALTER SYSTEM SET wal_level = logical");
+    for (const [setting, value] of Object.entries(LOGICAL))
+      await queryRows(server.url, `ALTER SYSTEM SET ${setting} = ${value}`);
     await server.restart();
   }
   const port = await freePort();
@@ -78,7 +89,7 @@ export async function runShards(env: Record<string, string>, ...args: string[]):
   return stdout;
 }
 
-/** Starts a move, and kills its process when it reports a step. */
+/** Starts a move or an adoption, and kills its process when it reports a step. */
 export async function moveUntil(step: string, args: readonly string[], env: Record<string, string>): Promise<void> {
   const parley = await startProcess({
     name: "parley shards move",
@@ -86,7 +97,7 @@ export async function moveUntil(step: string, args: readonly string[], env: Reco
     args: [...nodeFlags, `${root}packages/cli/src/main.ts`, ...args],
     cwd: root,
     env,
-    ready: new RegExp(`^parley_\\d+: ${step}$`, "m"),
+    ready: new RegExp(`^parley(_\\d+)?: ${step}$`, "m"),
     readyTimeoutMs: 300_000,
   });
   await parley.waitReady();

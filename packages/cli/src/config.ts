@@ -72,6 +72,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     shards: {
       count: environment.integer("DATABASE_SHARDS", 1, { min: 1, max: 64 }),
       rolePrefix: environment.text("DATABASE_ROLE_PREFIX", "parley_"),
+      roleSuffix: environment.text("DATABASE_ROLE_SUFFIX", ""),
       servers: environment.optionalSecret("PARLEY_SHARD_SERVERS", parseServers),
       routerAdminUrls: environment.optionalSecret("PARLEY_ROUTER_ADMIN_URLS", parseUrls),
     },

@@ -26,6 +26,7 @@ export function addShardsCommands(program: CommandUnknownOpts, context: Context)
   addConfigCommand(group, context);
   addCheckCommand(group, context);
   addMoveCommand(group, context);
+  addAdoptCommand(group, context);
 }
 
 // The actions import what they need, because pg loads slowly and the other commands do not use it.
@@ -51,7 +52,8 @@ function addPlanCommand(group: CommandUnknownOpts, { config, report }: Context):
               { database: "parley", shardCount: shards ?? Math.max(2, config.shards.count), servers },
               new Map(),
             );
-            const roles = SCHEMAS.map((schema) => `${config.shards.rolePrefix}${schema}`);
+            const { rolePrefix, roleSuffix } = config.shards;
+            const roles = SCHEMAS.map((schema) => `${rolePrefix}${schema}${roleSuffix}`);
             return reportPlan(plan, roles, pools);
           }
           const settings = requireSettings(withShardCount(config, shards));
@@ -159,11 +161,7 @@ function addMoveCommand(group: CommandUnknownOpts, { config, progress, report }:
     .requiredOption("--to <server>", "Choose the server, by its name.", refuseEmpty)
     .option("--config-file <path>", "Write the router's new configuration there.", refuseEmpty)
     .option("--reload <command>", "Run this to apply the new configuration.", refuseEmpty)
-    .addOption(
-      new Option("--fence-timeout <seconds>", "Reopen the shard if catching up takes longer.")
-        .argParser(wholeNumberParser(1, 3_600))
-        .default(30),
-    )
+    .addOption(fenceTimeoutOption())
     .addOption(new Option("--dry-run", "Check the move without changing anything.").conflicts("cancel"))
     .option("--cancel", "Undo a move that has not switched yet.")
     .addHelpText(
@@ -195,6 +193,46 @@ admin databases of all routers, in which the command runs RELOAD. Do not run mig
         })(),
       ),
     );
+}
+
+function addAdoptCommand(group: CommandUnknownOpts, { config, progress, report }: Context): void {
+  group
+    .command("adopt")
+    .description("Make shards of an existing single database.")
+    .requiredOption("--from <server>", "Choose the database's server, by its name.", refuseEmpty)
+    .option("--reload <command>", "Run this to switch the services.", refuseEmpty)
+    .addOption(fenceTimeoutOption())
+    .addOption(new Option("--dry-run", "Check the adoption without changing anything.").conflicts("cancel"))
+    .option("--cancel", "Undo an adoption that has not switched yet.")
+    .addHelpText(
+      "after",
+      `
+The database has the name of the sharded database. The shards must exist, be migrated and be empty, and the router must lead to them. All visitors
+wait from the step "fenced" until the services use the router. If the command is interrupted, run it again: it continues. The state is in the
+database of shard 0. Do not run migrations during an adoption.${SETTINGS_HELP}`,
+    )
+    .action(({ from, reload, fenceTimeout, dryRun = false, cancel = false }) =>
+      report(
+        (async () => {
+          const settings = requireSettings(config);
+          const { adoptDatabase, cancelAdoption, describeAdoption } = await import("../shards/adopt.ts");
+          if (cancel) return cancelAdoption(settings, from);
+          return (dryRun ? describeAdoption : adoptDatabase)(settings, from, {
+            quotaPassword: config.rolePasswords.quota,
+            systemVariables: config.systemVariables,
+            progress,
+            reload,
+            fenceTimeoutMs: fenceTimeout * 1_000,
+          });
+        })(),
+      ),
+    );
+}
+
+function fenceTimeoutOption() {
+  return new Option("--fence-timeout <seconds>", "Reopen the database if catching up takes longer.")
+    .argParser(wholeNumberParser(1, 3_600))
+    .default(30);
 }
 
 function poolSizeOption() {

@@ -9,6 +9,7 @@ export type MigratedService = (typeof MIGRATED_SERVICES)[number];
 /** The variables that tell a migration which roles the services use, to which installation these belong, and the number of shards. */
 export const MIGRATION_VARIABLES = [
   "DATABASE_ROLE_PREFIX",
+  "DATABASE_ROLE_SUFFIX",
   "DATABASE_ROLES_SHARED",
   "DATABASE_SHARDS",
   "PARLEY_INSTALLATION",

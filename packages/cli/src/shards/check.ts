@@ -2,9 +2,10 @@ import { IDS_PER_SHARD, urlOfShard } from "@parley/service-kit/migrations";
 import pg from "pg";
 import { CliError } from "../errors.ts";
 import type { Result } from "../output/result.ts";
+import { findRoutedShard } from "./adopt-steps.ts";
 import { type Client, connect, messageOf, queryOnce, withClient } from "./connect.ts";
 import { firstIdOf } from "./plan.ts";
-import { databaseOf, SCHEMAS, type Settings, urlOn } from "./settings.ts";
+import { databaseOf, routerUrlFor, SCHEMAS, type Settings, urlOn } from "./settings.ts";
 import { readMigrations } from "./status.ts";
 import { describeMissing, locateShards, requireAllServers, surveyServers } from "./survey.ts";
 import { readUsage } from "./usage.ts";
@@ -23,7 +24,7 @@ export async function checkShards(settings: Settings, quotaPassword: string | un
   const survey = await surveyServers(settings);
   requireAllServers(survey);
   const located = locateShards(settings, survey);
-  const router = await connect(routerUrlOf(settings, quotaPassword));
+  const router = await connect(routerUrlFor(settings, "quota", quotaPassword));
   const findings: Finding[] = [];
   try {
     findings.push(finding("strict mode", null, await findLaxity(router)));
@@ -58,14 +59,6 @@ const finding = (check: string, shard: number | null, problem: string | undefine
   shard,
   problem: problem ?? null,
 });
-
-/** The sharded database, as the quota service. */
-function routerUrlOf({ routerUrl, roleOf }: Settings, password: string): string {
-  const url = new URL(routerUrl);
-  url.username = encodeURIComponent(roleOf("quota"));
-  url.password = encodeURIComponent(password);
-  return url.href;
-}
 
 /** A statement without a workspace must fail. Otherwise the router would run it on several shards. */
 async function findLaxity(router: Client): Promise<string | undefined> {
@@ -139,12 +132,8 @@ async function findMisplacedWorkspaces(client: Client, router: Client, shard: nu
     [SAMPLE_SIZE],
   );
   for (const { id } of sample) {
-    const { rows } = await router.query<{ number: string | null }>(
-      "SELECT current_setting('parley.shard', true) AS number FROM quota.workspaces WHERE workspace_id = $1 HAVING true",
-      [id],
-    );
-    if (rows[0]?.number !== String(shard))
-      return `the router sends workspace ${id} to shard ${rows[0]?.number ?? "without number"}`;
+    const found = await findRoutedShard(router, id);
+    if (found !== String(shard)) return `the router sends workspace ${id} to shard ${found ?? "without number"}`;
   }
   return undefined;
 }

@@ -2,17 +2,10 @@ import { createScramVerifier } from "@parley/service-kit/migrations";
 import pg from "pg";
 import { CliError } from "../errors.ts";
 import type { Result } from "../output/result.ts";
-import { type Client, withClient } from "./connect.ts";
+import { type Client, onServer, withClient } from "./connect.ts";
 import { type PlannedShard, placeShards } from "./plan.ts";
 import { databaseOf, type Server, type Settings, urlOn } from "./settings.ts";
-import {
-  describeMissing,
-  findSwitching,
-  locateShards,
-  MAINTENANCE_DATABASE,
-  requireAllServers,
-  surveyServers,
-} from "./survey.ts";
+import { describeMissing, findSwitching, locateShards, requireAllServers, surveyServers } from "./survey.ts";
 
 const OLDEST_POSTGRES = 150_000;
 
@@ -46,7 +39,7 @@ export async function initShards(
     progress(line);
   };
   for (const server of settings.servers) {
-    await withClient(urlOn(server, MAINTENANCE_DATABASE), async (client) => {
+    await onServer(server, async (client) => {
       await assertServerIsUsable(client, server);
       if (await createAdministrator(client, settings))
         note(`created role ${settings.administrator.user} on ${server.name}`);

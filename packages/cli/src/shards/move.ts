@@ -1,38 +1,32 @@
 import type { Config } from "../config.ts";
 import { CliError } from "../errors.ts";
 import type { Result } from "../output/result.ts";
-import { type Client, messageOf, withClient } from "./connect.ts";
-import { assertServerIsUsable } from "./init.ts";
+import { findDatabaseProblems } from "./catalog.ts";
+import { messageOf, onPlace, onServer } from "./connect.ts";
+import { type AssertLocked, endFormerSessions, withLock } from "./lock.ts";
 import {
-  createMove,
-  dropState,
-  type Move,
-  onTarget,
-  readState,
-  STEPS,
-  type State,
-  type Step,
-  saveStep,
-} from "./move-state.ts";
-import {
-  catchUp,
+  completeCopy,
   createCopy,
-  detach,
-  endFormerSessions,
-  fence,
+  createMove,
+  fenceSource,
   liftFence,
+  type Move,
   migrateCopy,
-  onServer,
-  subscribe,
+  STATE_SCHEMA,
+  STEPS,
+  type Step,
+  saveMoveStep,
+  switchedPlace,
   switchNames,
   undo,
-  waitForCopy,
-  waitForLag,
 } from "./move-steps.ts";
+import { findServerProblems } from "./preconditions.ts";
+import { subscribe, unsubscribe, waitForCopy, waitForLag } from "./replication.ts";
 import { type RouterSwitch, switchRouters } from "./routers.ts";
-import { databaseOf, SCHEMAS, type Server, type Settings, urlOn } from "./settings.ts";
+import { databaseOf, type Server, type Settings } from "./settings.ts";
+import { dropState, readState, runSteps, type State, stepAfter } from "./state.ts";
 import { formatBytes } from "./status.ts";
-import { describeMissing, requireAllServers, type Survey, surveyServers } from "./survey.ts";
+import { describeMissing, requireAllServers, requirePlacements, type Survey, surveyServers } from "./survey.ts";
 import { readUsage, type Usage } from "./usage.ts";
 
 export type MoveDeps = {
@@ -49,7 +43,13 @@ export async function describeMove(settings: Settings, shard: number, to: string
   if (move === undefined) return describeNothing(databaseOf(settings, shard), to);
   if (state === undefined) await assertCanMove(move);
   const size = state === undefined ? await readSize(move) : null;
-  const json = { shard, from: move.source.name, to, size_bytes: size, next_step: nextStep(state?.step ?? null) };
+  const json = {
+    shard,
+    from: move.source.name,
+    to,
+    size_bytes: size,
+    next_step: stepAfter(STEPS, state?.step ?? null),
+  };
   return {
     json,
     text:
@@ -69,13 +69,13 @@ export async function moveShard(settings: Settings, shard: number, to: string, d
     throw new CliError(
       "set --config-file, --reload or PARLEY_ROUTER_ADMIN_URLS: the routers must learn the shard's new server",
     );
-  return withLockedMove(settings, shard, to, async (move, state) => {
+  return withLockedMove(settings, shard, to, async (move, state, assertLocked) => {
     if (state === undefined) await assertCanMove(move);
-    await runSteps(move, state, deps);
-    return onTarget(move, "live", async (client) => {
-      const fencedSeconds = (await readState(client))?.fencedSeconds ?? 0;
+    await runMove(move, state, deps, assertLocked);
+    return onPlace(switchedPlace(move), async (client) => {
+      const fencedSeconds = (await readState(client, STATE_SCHEMA))?.fencedSeconds ?? 0;
       const usage = await readUsage(client);
-      await dropState(client);
+      await dropState(client, STATE_SCHEMA);
       return reportMove(move, usage, fencedSeconds);
     });
   });
@@ -85,7 +85,7 @@ export async function moveShard(settings: Settings, shard: number, to: string, d
 export async function cancelMove(settings: Settings, shard: number, to: string): Promise<Result> {
   return withLockedMove(settings, shard, to, async (move, state) => {
     if (state === undefined) throw new CliError(`no move of ${move.live} to ${to} has begun`);
-    if (isDone("detached", state.step) && !(await hasDatabase(move.source, move.live)))
+    if (isAtLeast(state.step, "detached") && !(await hasDatabase(move.source, move.live)))
       throw new CliError(`${move.live} has already switched to ${to}: run the move again to complete it`);
     await undo(move, state.fencedSeconds !== null);
     return {
@@ -95,7 +95,8 @@ export async function cancelMove(settings: Settings, shard: number, to: string):
   });
 }
 
-type FoundMove = { move: Move | undefined; state: State | undefined };
+type MoveState = State<Step>;
+type FoundMove = { move: Move | undefined; state: MoveState | undefined };
 
 /** Finds the source, and the state of a move that has begun. `move` is undefined if the shard is on the target already. */
 async function findMove(settings: Settings, shard: number, to: string): Promise<FoundMove> {
@@ -107,29 +108,32 @@ async function findMove(settings: Settings, shard: number, to: string): Promise<
   if (shard >= settings.shardCount)
     throw new CliError(`there is no shard ${shard}: DATABASE_SHARDS is ${settings.shardCount}`);
   const survey = await surveyServers(settings);
-  requireAllServers(survey);
   const { live, incoming } = createMove(settings, shard, target, target);
   const elsewhere = findServer(survey, incoming, (server) => server !== target);
   if (elsewhere !== undefined)
     throw new CliError(`${live} is moving to ${elsewhere.name}: complete that move, or run it with --cancel`);
   const onTargetNow = [incoming, live].find((name) => findServer(survey, name, (server) => server === target));
-  if (onTargetNow !== undefined) {
-    const state = await withClient(urlOn(target, onTargetNow), readState);
-    const source =
-      settings.servers.find(({ name }) => name === state?.source) ??
-      findServer(survey, live, (server) => server !== target);
-    if (state === undefined && onTargetNow === live) return { move: undefined, state };
-    if (source === undefined)
-      throw new CliError(`PARLEY_SHARD_SERVERS lacks the server ${state?.source ?? "from which the shard moves"}`);
-    // A crash may have left the copy's database without a state.
-    return {
-      move: createMove(settings, shard, source, target),
-      state: state ?? { step: null, source: source.name, fencedSeconds: null },
-    };
+  const state =
+    onTargetNow === undefined
+      ? undefined
+      : await onPlace({ server: target, database: onTargetNow }, (client) => readState<Step>(client, STATE_SCHEMA));
+  const recorded = settings.servers.find(({ name }) => name === state?.source);
+  // The state names both servers of the move, so another server may be away.
+  if (state === undefined || recorded === undefined || survey.failures.has(recorded.name)) requireAllServers(survey);
+  if (onTargetNow === undefined) {
+    const source = findServer(survey, live, () => true);
+    if (source === undefined) throw new CliError(describeMissing(live, survey));
+    return { move: createMove(settings, shard, source, target), state: undefined };
   }
-  const source = findServer(survey, live, () => true);
-  if (source === undefined) throw new CliError(describeMissing(live, survey));
-  return { move: createMove(settings, shard, source, target), state: undefined };
+  if (state === undefined && onTargetNow === live) return { move: undefined, state };
+  const source = recorded ?? findServer(survey, live, (server) => server !== target);
+  if (source === undefined)
+    throw new CliError(`PARLEY_SHARD_SERVERS lacks the server ${state?.source ?? "from which the shard moves"}`);
+  // A crash may have left the copy's database without a state.
+  return {
+    move: createMove(settings, shard, source, target),
+    state: state ?? { step: null, source: source.name, placements: [], fencedSeconds: null },
+  };
 }
 
 function findServer({ databases }: Survey, database: string, isMeant: (server: Server) => boolean): Server | undefined {
@@ -141,69 +145,78 @@ async function withLockedMove(
   settings: Settings,
   shard: number,
   to: string,
-  work: (move: Move, state: State | undefined) => Promise<Result>,
+  work: (move: Move, state: MoveState | undefined, assertLocked: AssertLocked) => Promise<Result>,
 ): Promise<Result> {
   const { move } = await findMove(settings, shard, to);
   if (move === undefined) return describeNothing(databaseOf(settings, shard), to);
-  const run = async () => {
-    await endFormerSessions(move);
+  const run = async (assertLocked: AssertLocked) => {
+    const { source, target } = move.replication;
+    await endFormerSessions([source, target, switchedPlace(move)]);
     // Another process may have continued the move before the lock was free.
     const { move: current, state } = await findMove(settings, shard, to);
-    return current === undefined ? describeNothing(move.live, to) : work(current, state);
+    return current === undefined ? describeNothing(move.live, to) : work(current, state, assertLocked);
   };
   // A move to a third server has the same source, and a move onwards has this target as its source.
-  return withLock(move.source, move.live, () => withLock(move.target, move.live, run));
-}
-
-function withLock<T>(server: Server, database: string, work: () => Promise<T>): Promise<T> {
-  return onServer(server, async (client) => {
-    const { rows } = await client.query<{ isLocked: boolean }>(
-      `SELECT pg_try_advisory_lock(hashtext($1)) AS "isLocked"`,
-      [`parley.move ${database}`],
-    );
-    if (!rows[0]?.isLocked) throw new CliError(`another process is moving ${database}`);
-    return work();
-  });
+  return withLock(move.source, move.live, (isSourceLocked) =>
+    withLock(move.target, move.live, (isTargetLocked) =>
+      run(async () => {
+        await isSourceLocked();
+        await isTargetLocked();
+      }),
+    ),
+  );
 }
 
 function describeNothing(name: string, to: string): Result {
   return { json: { database: name, to, moved: false }, text: `${name} is on ${to} already.\n` };
 }
 
-async function runSteps(move: Move, state: State | undefined, deps: MoveDeps): Promise<void> {
-  const done = state?.step ?? null;
+async function runMove(
+  move: Move,
+  state: MoveState | undefined,
+  { config, progress, routers, fenceTimeoutMs }: MoveDeps,
+  assertLocked: AssertLocked,
+): Promise<void> {
+  const { settings, replication } = move;
   const isOpen = (state?.fencedSeconds ?? null) === null;
   const run: Record<Step, () => Promise<void>> = {
-    created: () => createCopy(move),
-    migrated: () => migrateCopy(move, deps.config),
-    subscribed: () => subscribe(move),
-    copied: () => waitForCopy(move, deps.progress),
+    created: async () =>
+      createCopy(
+        move,
+        (await requirePlacements(settings)).map(({ server }) => server.name),
+      ),
+    migrated: () => migrateCopy(move, config),
+    subscribed: () => subscribe(replication),
+    copied: () => waitForCopy(replication, progress, assertLocked),
     fenced: async () => {
       // Visitors wait during the fence. If it has begun, waiting would only make it longer.
-      if (isOpen) await waitForLag(move, deps.progress);
-      await fence(move);
+      if (isOpen) await waitForLag(replication, progress, assertLocked);
+      await orReopen(move, () => fenceSource(move));
     },
-    "caught up": () => catchUp(move, deps.fenceTimeoutMs),
-    detached: () => detach(move),
+    "caught up": () => orReopen(move, () => completeCopy(move, fenceTimeoutMs)),
+    detached: () => unsubscribe(replication),
     switched: () => switchNames(move),
-    routed: () => switchRouters(move, deps.routers),
+    routed: () => switchRouters(move, routers),
   };
   // The fence may have been lifted since, and it can be repeated. After "caught up", nothing lifts it.
-  const last = done === "fenced" ? "copied" : done;
-  for (const step of STEPS) {
-    if (isDone(step, last)) continue;
-    try {
-      await run[step]();
-    } catch (error) {
-      if (step === "fenced" || step === "caught up") await reopen(move, error);
-      throw error;
-    }
-    await saveStep(move, step);
-    deps.progress(`${move.live}: ${step}`);
-  }
+  const last = state?.step === "fenced" ? "copied" : (state?.step ?? null);
+  await runSteps(
+    last,
+    STEPS.map((step) => ({ step, run: run[step], save: () => saveMoveStep(move, step) })),
+    { assertLocked, progress, subject: move.live },
+  );
 }
 
 /** Until the step "caught up", the source is complete, so visitors need not wait for somebody to run the command again. */
+async function orReopen(move: Move, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    await reopen(move, error);
+    throw error;
+  }
+}
+
 async function reopen(move: Move, error: unknown): Promise<void> {
   try {
     await liftFence(move);
@@ -215,9 +228,7 @@ async function reopen(move: Move, error: unknown): Promise<void> {
   }
 }
 
-const isDone = (step: Step, done: Step | null) => done !== null && STEPS.indexOf(step) <= STEPS.indexOf(done);
-
-const nextStep = (done: Step | null): Step | null => STEPS.find((step) => !isDone(step, done)) ?? null;
+const isAtLeast = (done: Step | null, step: Step) => done !== null && STEPS.indexOf(done) >= STEPS.indexOf(step);
 
 async function hasDatabase(server: Server, name: string): Promise<boolean> {
   const result = await onServer(server, (client) => client.query("SELECT FROM pg_database WHERE datname = $1", [name]));
@@ -231,63 +242,20 @@ async function readSize({ source, live }: Move): Promise<number> {
   return Number(result.rows[0]?.size);
 }
 
-type ServerFacts = {
-  identifier: string;
-  isSuperuser: boolean;
-  walLevel: string;
-  hasFreeSlot: boolean;
-  hasAdministrator: boolean;
-};
-
 /** Throws the reasons why the move cannot begin. */
-async function assertCanMove(move: Move): Promise<void> {
-  const { source, target, live, retired, settings } = move;
-  const readFacts = (server: Server) =>
-    onServer(server, async (client) => {
-      await assertServerIsUsable(client, server);
-      const { rows } = await client.query<ServerFacts>(
-        `SELECT (SELECT system_identifier FROM pg_control_system())::text AS identifier,
-                (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS "isSuperuser",
-                current_setting('wal_level') AS "walLevel",
-                (SELECT count(*) FROM pg_replication_slots) < current_setting('max_replication_slots')::integer AS "hasFreeSlot",
-                EXISTS (SELECT FROM pg_roles WHERE rolname = $1) AS "hasAdministrator"`,
-        [settings.administrator.user],
-      );
-      return rows[0] as ServerFacts;
-    });
-  const [from, to] = [await readFacts(source), await readFacts(target)];
-  const problems = [
-    ...[
-      { server: source, isSuperuser: from.isSuperuser },
-      { server: target, isSuperuser: to.isSuperuser },
-    ].flatMap(({ server, isSuperuser }) =>
-      isSuperuser ? [] : [`the URL of server ${server.name} is not a superuser's`],
-    ),
-    from.identifier === to.identifier && `${source.name} and ${target.name} are the same server`,
-    from.walLevel !== "logical" &&
-      `server ${source.name} has wal_level ${from.walLevel}: set wal_level = logical and restart it`,
-    !from.hasFreeSlot && `server ${source.name} has no free replication slot: raise max_replication_slots`,
-    !to.hasAdministrator && `server ${target.name} has no role ${settings.administrator.user}: run parley shards init`,
-    (await hasDatabase(source, retired)) && `server ${source.name} still has ${retired} of an earlier move: drop it`,
-    ...(await withClient(urlOn(source, live), findDatabaseProblems)),
-  ].filter((problem) => typeof problem === "string");
-  if (problems.length > 0) throw new CliError(problems.join("; "));
-}
-
-async function findDatabaseProblems(client: Client): Promise<string[]> {
-  const { rows } = await client.query<{ tables: string[]; limit: number }>(
-    `SELECT (SELECT coalesce(array_agg(c.oid::regclass::text), '{}') FROM pg_class AS c
-             WHERE c.relkind = 'r' AND c.relnamespace = ANY (SELECT oid FROM pg_namespace WHERE nspname = ANY ($1))
-               AND c.relname NOT IN ('migrations', 'migrations_lock')
-               AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary)) AS tables,
-            (SELECT datconnlimit FROM pg_database WHERE datname = current_database()) AS limit`,
-    [SCHEMAS],
-  );
-  const { tables = [], limit = -1 } = rows[0] ?? {};
-  return [
-    ...(tables.length === 0 ? [] : [`tables without a primary key cannot be replicated: ${tables.join(", ")}`]),
-    ...(limit === -1 ? [] : [`the database has CONNECTION LIMIT ${limit}: set it to -1`]),
+async function assertCanMove({ source, target, retired, settings, replication }: Move): Promise<void> {
+  const { problems, identifiers } = await findServerProblems(settings, { source, targets: new Map([[target, 1]]) });
+  const all = [
+    ...problems,
+    ...(identifiers.get(source) === identifiers.get(target)
+      ? [`${source.name} and ${target.name} are the same server`]
+      : []),
+    ...((await hasDatabase(source, retired))
+      ? [`server ${source.name} still has ${retired} of an earlier move: drop it`]
+      : []),
+    ...(await onPlace(replication.source, findDatabaseProblems)),
   ];
+  if (all.length > 0) throw new CliError(all.join("; "));
 }
 
 function reportMove({ shard, source, target, live, retired }: Move, usage: Usage, fencedSeconds: number): Result {

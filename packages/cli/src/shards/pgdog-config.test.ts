@@ -69,17 +69,17 @@ test("users.toml has each role for its databases, in session mode for the admini
   expect(users.split("[[users]]")).toHaveLength(1 + 3 * 3 + 2);
   expect(users).toContain(`[[users]]
 name = "parley_quota"
-password = "\${QUOTA_DATABASE_PASSWORD}"
 pooler_mode = "transaction"
 database = "parley_1"
 pool_size = 2
+password = '''\${QUOTA_DATABASE_PASSWORD}'''
 `);
   expect(users).toContain(`[[users]]
 name = "parley_admin"
-password = "\${DATABASE_ADMIN_PASSWORD}"
 database = "parley_1"
 pool_size = 10
 pooler_mode = "session"
+password = '''\${DATABASE_ADMIN_PASSWORD}'''
 `);
 });
 
@@ -95,4 +95,10 @@ test("the values of PgDog's chart have strict mode, the same databases and no pa
 shardedTables:
   - {"database":"parley","column":"workspace_id","dataType":"varchar"}
 `);
+});
+
+test("a server's IPv6 address has no brackets", () => {
+  const server = { name: "c", url: "postgres://postgres:secret@[fd00::7]:5434" };
+  const toml = createConfigFile("pgdog.toml", settings, [{ shard: 0, server }], { poolSize: 5, aliasPoolSize: 2 });
+  expect(toml).toContain('host = "fd00::7"\nport = 5434\n');
 });

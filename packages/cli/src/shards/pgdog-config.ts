@@ -1,4 +1,4 @@
-import { SCHEMAS, type Server, type Settings } from "./settings.ts";
+import { addressOf, SCHEMAS, type Server, type Settings } from "./settings.ts";
 
 export const CONFIG_FILES = ["pgdog.toml", "users.toml", "values.yaml"] as const;
 export type ConfigFile = (typeof CONFIG_FILES)[number];
@@ -14,6 +14,7 @@ const ADMINISTRATOR_POOL_SIZE = 10;
 const CHECKOUT_TIMEOUT_MS = 5_000;
 
 type Database = { name: string; host: string; port: number; databaseName: string; shard?: number };
+/** `password` is the name of a variable. */
 type User = { name: string; database: string; password: string; poolSize: number; poolerMode: string };
 
 /** Returns a file of the router's configuration. The passwords are references to variables, which envsubst replaces. */
@@ -28,7 +29,7 @@ export function createConfigFile(
       return createPgdogToml(settings.database, listDatabases(settings, placements));
     case "users.toml":
       return listUsers(settings, pools)
-        .map((user) => formatTable("users", toSnakeCase(user)))
+        .map(({ password, ...user }) => formatTable("users", toSnakeCase(user)) + formatReference("password", password))
         .join("\n");
     case "values.yaml":
       return createHelmValues(settings.database, listDatabases(settings, placements));
@@ -36,10 +37,11 @@ export function createConfigFile(
 }
 
 function listDatabases({ database }: Settings, placements: readonly Placement[]): Database[] {
-  const places = placements.map(({ shard, server }) => {
-    const { hostname, port } = new URL(server.url);
-    return { host: hostname, port: Number(port || 5432), databaseName: `${database}_${shard}`, shard };
-  });
+  const places = placements.map(({ shard, server }) => ({
+    ...addressOf(server),
+    databaseName: `${database}_${shard}`,
+    shard,
+  }));
   const aliases = places.map(({ shard, ...place }) => ({ name: `${database}_${shard}`, ...place }));
   return [...places.map((place) => ({ name: database, ...place })), ...aliases];
 }
@@ -52,7 +54,7 @@ function listUsers(
   const services = SCHEMAS.flatMap((schema) => {
     const login = {
       name: roleOf(schema),
-      password: `\${${schema.toUpperCase()}_DATABASE_PASSWORD}`,
+      password: `${schema.toUpperCase()}_DATABASE_PASSWORD`,
       poolerMode: "transaction",
     };
     return [
@@ -62,7 +64,7 @@ function listUsers(
   });
   const migrations = aliases.map((alias) => ({
     name: administrator.user,
-    password: `\${DATABASE_ADMIN_PASSWORD}`,
+    password: "DATABASE_ADMIN_PASSWORD",
     database: alias,
     poolSize: ADMINISTRATOR_POOL_SIZE,
     poolerMode: "session",
@@ -115,6 +117,9 @@ function formatTable(name: string, fields: Record<string, string | number>): str
   const lines = Object.entries(fields).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`);
   return `[[${name}]]\n${lines.join("")}`;
 }
+
+/** A literal string of TOML: the password that envsubst inserts may contain quotes and backslashes. */
+const formatReference = (key: string, variable: string) => `${key} = '''\${${variable}}'''\n`;
 
 /** PgDog's files have snake_case names, and the values of its chart have camelCase names. */
 function toSnakeCase(fields: Record<string, string | number>): Record<string, string | number> {

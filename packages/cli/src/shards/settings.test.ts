@@ -21,14 +21,16 @@ describe("parseServers", () => {
 
 test("names the first missing variable", () => {
   const source = { name: "PARLEY_SHARD_SERVERS", parse: parseServers, text: SERVERS };
-  const shards = { count: 4, rolePrefix: "parley_", servers: source, routerAdminUrls: undefined };
+  const shards = { count: 4, rolePrefix: "parley_", roleSuffix: "_2", servers: source, routerAdminUrls: undefined };
   const databaseUrl = "postgres://parley_admin:secret@router:6432/parley";
   expect(() => requireSettings({ databaseUrl: undefined, shards })).toThrow("DATABASE_URL is not set");
   expect(() => requireSettings({ databaseUrl, shards: { ...shards, count: 1 } })).toThrow("DATABASE_SHARDS is not set");
   expect(() => requireSettings({ databaseUrl, shards: { ...shards, servers: undefined } })).toThrow(
     "PARLEY_SHARD_SERVERS is not set",
   );
-  expect(requireSettings({ databaseUrl, shards })).toMatchObject({
+  const settings = requireSettings({ databaseUrl, shards });
+  expect(settings.roleOf("quota")).toBe("parley_quota_2");
+  expect(settings).toMatchObject({
     database: "parley",
     shardCount: 4,
     administrator: { user: "parley_admin", password: "secret" },

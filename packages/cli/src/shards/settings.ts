@@ -8,6 +8,7 @@ export type Variables = {
     /** DATABASE_SHARDS */
     count: number;
     rolePrefix: string;
+    roleSuffix: string;
     servers: SecretSource<Server[]> | undefined;
     routerAdminUrls: SecretSource<string[]> | undefined;
   };
@@ -28,7 +29,7 @@ export type Settings = {
   routerUrl: string;
   /** The role that owns the databases and runs the migrations, with the same password on all servers. */
   administrator: Login;
-  /** The services' roles, such as `parley_quota`. */
+  /** The services' roles, such as `parley_quota`, or `parley_quota_2` with DATABASE_ROLE_SUFFIX. */
   roleOf: (schema: Schema) => string;
 };
 
@@ -53,7 +54,7 @@ export function requireSettings({ databaseUrl, shards }: Variables): Settings {
     servers: readList(shards.servers),
     routerUrl: databaseUrl,
     administrator: loginOf(databaseUrl),
-    roleOf: (schema) => `${shards.rolePrefix}${schema}`,
+    roleOf: (schema) => `${shards.rolePrefix}${schema}${shards.roleSuffix}`,
   };
 }
 
@@ -96,6 +97,20 @@ const isPostgresUrl = (url: string) => URL.canParse(url) && /^postgres(ql)?:$/.t
 
 /** Returns the name of a shard's database. */
 export const databaseOf = ({ database }: Pick<Settings, "database">, shard: number) => `${database}_${shard}`;
+
+/** Returns the URL of the router's sharded database for a service's role. */
+export function routerUrlFor({ routerUrl, roleOf }: Settings, schema: Schema, password: string): string {
+  const url = new URL(routerUrl);
+  url.username = encodeURIComponent(roleOf(schema));
+  url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+/** Returns a server's address. Unlike a URL's, an IPv6 address has no brackets. */
+export function addressOf({ url }: Server): { host: string; port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: decodeURIComponent(hostname).replace(/^\[(.*)\]$/, "$1"), port: Number(port || 5432) };
+}
 
 /** Returns the URL of a database on a server, optionally for another role. */
 export function urlOn(server: Server, database: string, login?: Login): string {

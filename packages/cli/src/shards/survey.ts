@@ -1,6 +1,9 @@
 import { CliError } from "../errors.ts";
-import { messageOf, queryOnce } from "./connect.ts";
+import { MAINTENANCE_DATABASE, messageOf, queryOnce } from "./connect.ts";
 import type { Placement } from "./pgdog-config.ts";
+
+export type { Placement };
+
 import { databaseOf, type Server, type Settings, urlOn } from "./settings.ts";
 
 /** A database on a server whose name is the one of a shard, or of a shard that moves there (`parley_3_incoming`) or has left (`parley_3_moved`). */
@@ -11,9 +14,6 @@ export type Survey = {
   /** Why a server did not respond, by its name. */
   failures: ReadonlyMap<string, string>;
 };
-
-/** The maintenance database, which every server has. */
-export const MAINTENANCE_DATABASE = "postgres";
 
 const LIST_DATABASES = "SELECT datname::text AS name FROM pg_database WHERE starts_with(datname, $1)";
 
@@ -72,14 +72,24 @@ export function describeMissing(name: string, survey: Survey): string {
   return `no server has ${name}, but ${switching.server.name} has ${switching.name}: complete the move`;
 }
 
-/** Returns the server of every shard. Throws if a server does not respond or a shard is missing. */
-export async function requirePlacements(settings: Settings): Promise<Placement[]> {
+/**
+ * Returns the server of every shard. Throws if a shard is missing. If a server does not respond, throws too, unless `recorded` names it as the server
+ * of each missing shard: the names of the shards' servers at an earlier time, in the order of the shards.
+ */
+export async function requirePlacements(settings: Settings, recorded: readonly string[] = []): Promise<Placement[]> {
   const survey = await surveyServers(settings);
-  requireAllServers(survey);
   const located = locateShards(settings, survey);
-  return Array.from({ length: settings.shardCount }, (_, shard) => {
-    const found = located.get(shard);
-    if (found === undefined) throw new CliError(describeMissing(databaseOf(settings, shard), survey));
-    return { shard, server: found.server };
+  const isKnown = (shard: number) => located.has(shard) || survey.failures.has(recorded[shard] ?? "");
+  if (!listShards(settings).every(isKnown)) requireAllServers(survey);
+  return listShards(settings).map((shard) => {
+    const server =
+      located.get(shard)?.server ??
+      settings.servers.find(({ name }) => name === recorded[shard] && survey.failures.has(name));
+    if (server === undefined) throw new CliError(describeMissing(databaseOf(settings, shard), survey));
+    return { shard, server };
   });
 }
+
+/** Returns the numbers of all shards. */
+export const listShards = ({ shardCount }: Pick<Settings, "shardCount">) =>
+  Array.from({ length: shardCount }, (_, shard) => shard);

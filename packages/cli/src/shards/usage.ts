@@ -1,3 +1,4 @@
+import { listTables, type Table } from "./catalog.ts";
 import type { Client } from "./connect.ts";
 
 /** The usage of a shard: the counted messages, the holds, and the workspace months whose usage differs from the ledger or the reservations. */
@@ -13,8 +14,8 @@ const READ_USAGE = `
   ), holds AS (
     SELECT workspace_id, month, count(*) AS turns FROM quota.reservations WHERE state = 'held' GROUP BY workspace_id, month
   )
-  SELECT count(*)::integer AS months, coalesce(sum(u.used), 0)::integer AS used, coalesce(sum(u.held), 0)::integer AS held,
-         (count(*) FILTER (WHERE coalesce(u.used, 0) <> coalesce(l.turns, 0) OR coalesce(u.held, 0) <> coalesce(h.turns, 0)))::integer AS differences
+  SELECT count(*)::float8 AS months, coalesce(sum(u.used), 0)::float8 AS used, coalesce(sum(u.held), 0)::float8 AS held,
+         (count(*) FILTER (WHERE coalesce(u.used, 0) <> coalesce(l.turns, 0) OR coalesce(u.held, 0) <> coalesce(h.turns, 0)))::float8 AS differences
   FROM quota.usage AS u FULL JOIN ledger AS l USING (workspace_id, month) FULL JOIN holds AS h USING (workspace_id, month)`;
 
 /** Compares usage with the ledger and the reservations, in one snapshot. Reads the whole ledger, so it takes seconds on a large shard. */
@@ -23,18 +24,41 @@ export async function readUsage(client: Client): Promise<Usage> {
   return rows[0] ?? { months: 0, used: 0, held: 0, differences: 0 };
 }
 
-const READ_COUNTS = `
-  SELECT (SELECT count(*) FROM quota.workspaces)::integer AS workspaces,
-         (SELECT count(*) FROM quota.usage)::integer AS months,
-         (SELECT coalesce(sum(used), 0) FROM quota.usage)::integer AS used,
-         (SELECT coalesce(sum(held), 0) FROM quota.usage)::integer AS held,
-         (SELECT count(*) FROM quota.reservations WHERE state = 'held')::integer AS reservations,
-         (SELECT count(*) FROM conversation.outbox)::integer AS outbox,
-         (SELECT count(*) FROM conversation.bots)::integer AS bots,
-         (SELECT count(*) FROM conversation.api_keys)::integer AS keys`;
+const READ_SUMS = `
+  SELECT coalesce(sum(used), 0)::float8 AS used, coalesce(sum(held), 0)::float8 AS held FROM quota.usage`;
 
-/** Counts that are equal in a shard and in its copy. Reads small tables only, because visitors wait during this comparison. */
-export async function readCounts(client: Client): Promise<Record<string, number>> {
-  const { rows } = await client.query<Record<string, number>>(READ_COUNTS);
-  return rows[0] ?? {};
+/** Counts by name: the rows of the tables, and the counted messages and holds. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** Counts what must be equal in a database and in its copy. */
+export async function readCounts(client: Client, tables: readonly Table[]): Promise<Counts> {
+  const { rows } = await client.query<Record<string, number>>(READ_SUMS);
+  return { ...rows[0], ...(await countRows(client, tables)) };
+}
+
+/** Counts the rows of tables. */
+export async function countRows(client: Client, tables: readonly Table[]): Promise<Counts> {
+  const counts = tables.map(({ name }) => `(SELECT count(*) FROM ${name})::float8`);
+  const { rows } = await client.query<{ counts: number[] }>(`SELECT ARRAY[${counts.join(", ")}]::float8[] AS counts`);
+  return Object.fromEntries(tables.map(({ name }, index) => [name, rows[0]?.counts[index] ?? 0]));
+}
+
+/** Returns the counts that differ, as `name: copied instead of expected`. */
+export function compareCounts(expected: Counts, copied: Counts): string[] {
+  return Object.entries(expected).flatMap(([name, count]) =>
+    count === copied[name] ? [] : [`${name}: ${copied[name]} instead of ${count}`],
+  );
+}
+
+/** Visitors wait while rows are counted, so large tables are not. */
+const MAX_COUNTED_BYTES = 8 * 1024 * 1024;
+
+/** Lists the tables whose rows are counted quickly. */
+export async function listSmallTables(client: Client): Promise<Table[]> {
+  const tables = await listTables(client);
+  const { rows } = await client.query<{ name: string }>(
+    "SELECT name FROM unnest($1::text[]) AS name WHERE pg_relation_size(name::regclass) <= $2",
+    [tables.map(({ name }) => name), MAX_COUNTED_BYTES],
+  );
+  return tables.filter((table) => rows.some(({ name }) => name === table.name));
 }

@@ -552,6 +552,7 @@ describe("parley usage, usage-audit and conversation", () => {
         used: 1,
         held: 0,
         adjusted: 0,
+        ...{ credit_used: 0, credit_left: 0, overage_used: 0, overage_cap: 0 },
         unpaid: 0,
         unpaid_limit: 50,
         resets_at: expect.stringMatching(/-01T00:00:00/),
@@ -663,7 +664,7 @@ describe("parley usage adjust", () => {
     expect(await json("usage", "--workspace", workspaceId)).toMatchObject({ used: 2, adjusted: 2 });
     expect(await json("usage", "adjustments", "--workspace", workspaceId)).toMatchObject([{ amount: -3 }, entry]);
     const { stdout } = await run("usage", "--all", "--csv");
-    expect(stdout).toMatch(new RegExp(`,${workspaceId},Test workspace,free,100,2,0,.*,2\r\n`));
+    expect(stdout).toMatch(new RegExp(`,${workspaceId},Test workspace,free,100,2,0,.*,2,0,0\r\n`));
     expect(await json("usage-audit", "--workspace", workspaceId)).toMatchObject({
       balanced: true,
       workspaces: [{ done_messages: 0, used: 2, ledger: 2, adjusted: 2 }],
@@ -706,6 +707,35 @@ describe("parley usage adjust", () => {
     } finally {
       await proxy.close();
     }
+  });
+});
+
+describe("parley credit", () => {
+  it("adds, lists and revokes a credit, and usage, the bill and the audit log show it", async () => {
+    const { workspaceId } = await createTenant(system.admin, { plan: "free" });
+    const workspace = ["--workspace", workspaceId];
+    const args = ["credit", "add", ...workspace, "--messages", "500", "--reason", "bought", "--operator", "ada"];
+    const added = await json<{ id: string }>(...args, "--expires", "2999-01-01");
+    const credit = { messages: 500, used: 0, held: 0, left: 500, expires_at: "2999-01-01T00:00:00.000Z" };
+    expect(added).toMatchObject({ ...credit, reason: "bought", operator: "ada", revoked_at: "" });
+    expect(await json("credit", "list", ...workspace)).toEqual([added]);
+    expect(await json("usage", ...workspace)).toMatchObject({ used: 0, credit_used: 0, credit_left: 500 });
+    expect(await json("credit", "revoke", added.id, ...workspace)).toMatchObject({ id: added.id, left: 0 });
+    expect(await json("usage", ...workspace)).toMatchObject({ credit_left: 0 });
+    const changes = await json<object[]>("audit-log", ...workspace, "--limit", "2");
+    expect(changes).toMatchObject([
+      { method: "WorkspaceAdminService/RevokeCredit", target: { credit_id: added.id } },
+      { method: "WorkspaceAdminService/AddCredit", target: { id: added.id, messages: "500", operator: "ada" } },
+    ]);
+    expect((await run(...args, "--expires", "2020-01-01")).code).toBe(2);
+    expect((await run("credit", "list", ...workspace)).stdout).toContain(added.id);
+  });
+
+  it("sets the overage of a plan", async () => {
+    expect(await json("plan", "set", "scale", "--overage", "7")).toMatchObject({ name: "scale", overage: 7 });
+    expect(await json("plan", "list")).toContainEqual(expect.objectContaining({ name: "scale", overage: 7 }));
+    await json("plan", "set", "scale", "--overage", "0");
+    expect((await run("plan", "set", "scale")).code).toBe(1);
   });
 });
 
@@ -768,6 +798,7 @@ describe("parley usage --all", () => {
       used: 1,
       held: 0,
       adjusted: 0,
+      ...{ credit_used: 0, overage_used: 0 },
       calls: 2,
       tokens_in: expect.any(Number),
       tokens_out: expect.any(Number),
@@ -784,7 +815,7 @@ describe("parley usage --all", () => {
 
     const { stdout: csv } = await run("usage", "--all", "--csv", "--month", billing.month);
     expect(csv.split("\r\n")[0]).toBe(
-      "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted,tokens_cached",
+      "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted,tokens_cached,credit_used,overage_used",
     );
     expect(csv).toContain(`\r\n${billing.month},${id},"'=Müller, ""Söhne""",free,100,1,0,2,`);
     const { stdout: table } = await run("usage", "--all");

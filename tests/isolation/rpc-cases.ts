@@ -269,6 +269,15 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.quota.v1.WorkspaceAdminService/ListWorkspaces": notCalled("operators see every tenant"),
   "parley.quota.v1.WorkspaceAdminService/ListPlans": notCalled("a plan belongs to no tenant"),
   "parley.quota.v1.WorkspaceAdminService/SetKnowledgeLimits": notCalled("a plan belongs to no tenant"),
+  "parley.quota.v1.WorkspaceAdminService/SetOverage": notCalled("a plan belongs to no tenant"),
+  "parley.quota.v1.WorkspaceAdminService/AddCredit": {
+    workspace: (workspaceId) => ({
+      ...{ workspaceId, messages: 5, reason: "bought", operator: "ada" },
+      requestId: randomUUID(),
+    }),
+  },
+  "parley.quota.v1.WorkspaceAdminService/ListCredits": workspaceOnly(),
+  "parley.quota.v1.WorkspaceAdminService/RevokeCredit": notCalled("no tenant may call it, and the service tests it"),
   "parley.quota.v1.WorkspaceAdminService/SetPlan": workspaceOnly({ plan: "scale" }),
   "parley.quota.v1.WorkspaceAdminService/SetRetention": workspaceOnly({ retentionMinutes: 0 }),
   "parley.quota.v1.WorkspaceAdminService/ShowUsage": workspaceOnly({ month }),

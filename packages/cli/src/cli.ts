@@ -10,6 +10,7 @@ import { addProviderCommands } from "./commands/bot/provider.ts";
 import { addToolCommands } from "./commands/bot/tool.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
 import { addConversationCommands } from "./commands/conversation/conversation.ts";
+import { addCreditCommands } from "./commands/credit.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addExplainCommand } from "./commands/explain.ts";
 import { addIdentityKeyCommands } from "./commands/identity-key.ts";
@@ -70,6 +71,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   };
   addWorkspaceCommands(program, context);
   addPlanCommands(program, context);
+  addCreditCommands(program, context);
   addBotCommands(program, context);
   addKeyCommands(program, context);
   addIdentityKeyCommands(program, context);

@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { createClient, GrpcTransport, openChannel } from "@parley/rpc";
 import {
+  AddCreditRequestSchema,
   AdjustUsageRequestSchema,
   CloseMonthRequestSchema,
   CorrectUnpaidRequestSchema,
@@ -10,6 +11,7 @@ import {
   GetTurnEntryRequestSchema,
   GetWorkspaceRequestSchema,
   ListAdjustmentsRequestSchema,
+  ListCreditsRequestSchema,
   ListMonthTurnsRequestSchema,
   ListNearestCapRequestSchema,
   ListPlansRequestSchema,
@@ -19,8 +21,10 @@ import {
   QuotaService,
   ReservationState,
   ReserveRequestSchema,
+  RevokeCreditRequestSchema,
   ResetUnpaidRequestSchema,
   SetKnowledgeLimitsRequestSchema,
+  SetOverageRequestSchema,
   SetPlanRequestSchema,
   SetRetentionRequestSchema,
   SettleOutcome,
@@ -58,6 +62,7 @@ import { handleListMonthTurns } from "./usage-audit/list-month-turns.rpc.ts";
 import { createTurnEntryAdmin } from "./usage-audit/turn-entry.admin.ts";
 import { handleGetWorkspace } from "./workspaces/get-workspace.rpc.ts";
 import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rpc.ts";
+import { listPlans } from "./workspaces/plans.store.ts";
 import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
 import { insertWorkspace, isDeleted } from "./workspaces/workspaces.store.ts";
 
@@ -188,6 +193,10 @@ test("the limits of a plan change on every shard", async () => {
       workspace: { maxKnowledgeDocuments: 7 },
     });
   }
+  await adminOf(sharded).setOverage(create(SetOverageRequestSchema, { plan: "free", overage: 9 }), context);
+  for (const { database } of quotas)
+    expect((await listPlans(database)).find(({ name }) => name === "free")).toMatchObject({ overage: 9 });
+  await adminOf(sharded).setOverage(create(SetOverageRequestSchema, { plan: "free" }), context);
 });
 
 test("a month of which one shard was away is closed when that shard has closed it too", async () => {
@@ -341,6 +350,10 @@ async function callAll(routed: ShardedDatabase, workspaceId: string): Promise<vo
   const adjustment = { month: MONTH, amount: 3, reason: "r", operator: "o", requestId: randomUUID() };
   await admin.adjustUsage(create(AdjustUsageRequestSchema, { workspaceId, ...adjustment }), context);
   await admin.listAdjustments(create(ListAdjustmentsRequestSchema, { workspaceId }), context);
+  const credit = { messages: 3, reason: "r", operator: "o", requestId: randomUUID() };
+  await admin.addCredit(create(AddCreditRequestSchema, { workspaceId, ...credit }), context);
+  await admin.revokeCredit(create(RevokeCreditRequestSchema, { workspaceId, creditId: credit.requestId }), context);
+  await admin.listCredits(create(ListCreditsRequestSchema, { workspaceId }), context);
 }
 
 test("the router finds the shard of each statement about one workspace", async () => {

@@ -16,7 +16,17 @@ const callAdmin = ((_service: unknown, call: (client: unknown) => unknown) =>
     listUsage: async ({ pageToken }: { pageToken: string }) => {
       const first = WORKSPACES.findIndex(({ id }) => id === pageToken) + 1;
       const workspaces = WORKSPACES.slice(first, first + PAGE_SIZE).map(({ id, used }) => ({
-        ...{ workspaceId: id, name: id.toUpperCase(), plan: "pro", cap: 10, used, held: 0, adjusted: 0 },
+        ...{
+          workspaceId: id,
+          name: id.toUpperCase(),
+          plan: "pro",
+          cap: 10,
+          used,
+          held: 0,
+          adjusted: 0,
+          creditUsed: 0,
+          overageUsed: 0,
+        },
       }));
       const nextPageToken = workspaces.length === PAGE_SIZE ? workspaces.at(-1)?.workspaceId : "";
       return { month: "2026-11", workspaces, nextPageToken };

@@ -18,6 +18,9 @@ export type Bill = {
   held: number;
   /** The sum of the operator's corrections of the month; `used` includes it. */
   adjusted: number;
+  /** The parts of `used` that were charged to credits, and that are overage. */
+  credit_used: number;
+  overage_used: number;
   /** Generations of llm-proxy. */
   calls: number;
   tokens_in: number;
@@ -113,11 +116,11 @@ async function createBills(callAdmin: CallAdmin, month: string, usages: readonly
 }
 
 function createBill(
-  { workspaceId, name, plan, cap, used, held, adjusted }: WorkspaceUsage,
+  { workspaceId, name, plan, cap, used, held, adjusted, creditUsed, overageUsed }: WorkspaceUsage,
   sum: CallSum | undefined,
 ): Bill {
   return {
-    ...{ id: workspaceId, name, plan, cap, used, held, adjusted },
+    ...{ id: workspaceId, name, plan, cap, used, held, adjusted, credit_used: creditUsed, overage_used: overageUsed },
     calls: Number(sum?.calls ?? 0),
     tokens_in: Number(sum?.tokensIn ?? 0),
     tokens_out: Number(sum?.tokensOut ?? 0),
@@ -134,6 +137,7 @@ function sumBills(bills: readonly Bill[]): BillingRun["totals"] {
   const hasWeeks = bills.some(({ last_week }) => last_week !== undefined);
   return {
     ...{ used: sum("used"), held: sum("held"), adjusted: sum("adjusted"), calls: sum("calls") },
+    ...{ credit_used: sum("credit_used"), overage_used: sum("overage_used") },
     ...{ tokens_in: sum("tokens_in"), tokens_out: sum("tokens_out"), tokens_cached: sum("tokens_cached") },
     cost: formatDecimal(bills.reduce<Decimal>((total, { cost }) => total + parseDecimal(cost), 0n)),
     ...{ unpriced_calls: sum("unpriced_calls"), estimated_calls: sum("estimated_calls") },

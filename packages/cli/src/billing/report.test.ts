@@ -5,6 +5,8 @@ import { reportBilling } from "./report.ts";
 const NO_USAGE = {
   held: 0,
   adjusted: 0,
+  credit_used: 0,
+  overage_used: 0,
   calls: 0,
   tokens_in: 0,
   tokens_out: 0,
@@ -22,16 +24,16 @@ const billing = (...workspaces: Bill[]): BillingRun => ({
 });
 
 const HEADER =
-  "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted,tokens_cached\r\n";
+  "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted,tokens_cached,credit_used,overage_used\r\n";
 
 test("the CSV follows RFC 4180: its lines end with CRLF, and it quotes only values that need quotes", () => {
   const names = ['Müller, "Söhne" & Co', "two\nlines", "a\rreturn", "plain"];
   const { text } = reportBilling(billing(...names.map((name, index) => workspace(`w${index}`, name))), "csv");
   expect(text).toBe(
-    `${HEADER}2026-10,w0,"Müller, ""Söhne"" & Co",pro,5000,0,0,0,0,0,0,0,0,0,0\r\n` +
-      '2026-10,w1,"two\nlines",pro,5000,0,0,0,0,0,0,0,0,0,0\r\n' +
-      '2026-10,w2,"a\rreturn",pro,5000,0,0,0,0,0,0,0,0,0,0\r\n' +
-      "2026-10,w3,plain,pro,5000,0,0,0,0,0,0,0,0,0,0\r\n",
+    `${HEADER}2026-10,w0,"Müller, ""Söhne"" & Co",pro,5000,0,0,0,0,0,0,0,0,0,0,0,0\r\n` +
+      '2026-10,w1,"two\nlines",pro,5000,0,0,0,0,0,0,0,0,0,0,0,0\r\n' +
+      '2026-10,w2,"a\rreturn",pro,5000,0,0,0,0,0,0,0,0,0,0,0,0\r\n' +
+      "2026-10,w3,plain,pro,5000,0,0,0,0,0,0,0,0,0,0,0,0\r\n",
   );
 });
 

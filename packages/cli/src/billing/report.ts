@@ -22,6 +22,8 @@ const COLUMNS = [
   "estimated_calls",
   "adjusted",
   "tokens_cached",
+  "credit_used",
+  "overage_used",
 ] as const;
 
 export function reportBilling(billing: BillingRun, format: "table" | "csv"): Result {
@@ -88,6 +90,11 @@ function formatText({ month, workspaces, totals }: BillingRun): string {
       : []),
     ...(totals.adjusted !== 0
       ? ['The figures in the column "used" include the corrections in the column "adjusted".']
+      : []),
+    ...(totals.credit_used + totals.overage_used > 0
+      ? [
+          `The figures in the column "used" include ${formatCount(totals.credit_used, "message")} of credits and ${formatCount(totals.overage_used, "message")} of overage. See them with --csv.`,
+        ]
       : []),
     ...(totals.unpriced_calls > 0
       ? [

@@ -18,7 +18,7 @@ const COPIED_FIELDS = new Set([
     "plan",
     "retention_minutes",
   ],
-  ...["month", "amount", "operator"],
+  ...["month", "amount", "operator", "messages", "expires_at", "credit_id", "overage"],
 ]);
 const MAX_VALUE_CHARACTERS = 200;
 

@@ -43,12 +43,15 @@ const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
   "SessionAdminService/ReviewMessage": () => t("Reviewed an answer"),
   "ToolAdminService/PutTool": (target) => <T text="Added or changed the tool {name}" {...target} />,
   "ToolAdminService/RemoveTool": (target) => <T text="Removed the tool {name}" {...target} />,
+  "WorkspaceAdminService/AddCredit": () => t("Added a credit"),
   "WorkspaceAdminService/AdjustUsage": (target) => <T text="Corrected the usage of {month}" {...target} />,
   "WorkspaceAdminService/CreateWorkspace": (target) => <T text="Created the workspace {name}" {...target} />,
   "WorkspaceAdminService/ResetUnpaid": () => t("Reset today's number of answers that do not count"),
+  "WorkspaceAdminService/RevokeCredit": () => t("Revoked a credit"),
   "WorkspaceAdminService/SetKnowledgeLimits": (target) => (
     <T text="Set the knowledge limits of the plan {plan}" {...target} />
   ),
+  "WorkspaceAdminService/SetOverage": (target) => <T text="Set the overage of the plan {plan}" {...target} />,
   "WorkspaceAdminService/SetPlan": (target) => <T text="Set the plan {plan}" {...target} />,
   "WorkspaceAdminService/SetRetention": (target) => (
     <T text="Set how long conversations are kept: {time}" {...target} />

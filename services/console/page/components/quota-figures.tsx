@@ -5,12 +5,23 @@ import { t } from "../i18n/t.tsx";
 /** The meter warns from this share of the quota on. This share is also the lower threshold that thresholdsOf() returns. */
 const WARNING_SHARE = 0.8;
 
-/** The used, held and remaining messages of a workspace in this month. */
-export function QuotaFigures({ usage: { used, held, cap } }: { usage: MonthlyUsage }) {
+/** Returns the part of a month's messages that is charged to the plan, and not to credits or the overage. */
+export function planUsed({ used, creditUsed, overageUsed }: MonthlyUsage): number {
+  return used - creditUsed - overageUsed;
+}
+
+/** The used, held and remaining messages of a workspace's plan in this month, and its credits and overage if it has them. */
+export function QuotaFigures({ usage }: { usage: MonthlyUsage }) {
+  const { held, cap, creditUsed, creditLeft, overageUsed, overageCap } = usage;
+  const used = planUsed(usage);
   const figures = [
     [t("Used"), t("{part} of {total}", { part: used, total: cap })],
     [t("Being answered"), formatNumber(held)],
     [t("Left"), formatNumber(Math.max(0, cap - used - held))],
+    ...(creditUsed + creditLeft > 0 ? [[t("Credits left"), formatNumber(creditLeft)] as const] : []),
+    ...(overageUsed + overageCap > 0
+      ? [[t("Overage"), t("{part} of {total}", { part: overageUsed, total: overageCap })] as const]
+      : []),
   ] as const;
   return (
     <>

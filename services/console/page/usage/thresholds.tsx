@@ -1,9 +1,11 @@
 import type { MonthlyUsage } from "@parley/rpc/quota";
+import { planUsed } from "../components/quota-figures.tsx";
 import { plural, T, t } from "../i18n/t.tsx";
 import { thresholdsOf } from "./by-bot.ts";
 
 export function Thresholds({ usage }: { usage: MonthlyUsage }) {
-  const thresholds = thresholdsOf(usage);
+  const used = planUsed(usage);
+  const thresholds = thresholdsOf({ used, cap: usage.cap });
   if (thresholds.length === 0) return null;
   return (
     <ul className="thresholds" aria-label={t("Warning thresholds")}>
@@ -19,7 +21,7 @@ export function Thresholds({ usage }: { usage: MonthlyUsage }) {
           {isReached ? (
             <span className="badge">{t("Reached")}</span>
           ) : (
-            <span className="muted">{t("{messages} left until then", { messages: messages - usage.used })}</span>
+            <span className="muted">{t("{messages} left until then", { messages: messages - used })}</span>
           )}
         </li>
       ))}

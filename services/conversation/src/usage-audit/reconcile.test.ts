@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findDifferences, isReconciled } from "./reconcile.ts";
 
-const usage = { workspaceId: "a", used: 2, ledger: 2, held: 0, ledgerDigest: 7n, adjusted: 0 };
+const usage = { workspaceId: "a", used: 2, ledger: 2, held: 0, ledgerDigest: 7n, adjusted: 0, chargesDiffer: false };
 
 test("isReconciled is true only if the counts and digests are equal and nothing is held", () => {
   expect(isReconciled({ workspaceId: "a", done: 2, digest: 7n }, usage)).toBe(true);
@@ -45,22 +45,24 @@ test("findDifferences ignores turns in progress", () => {
     held: set("4", "5"),
     opened: set("4", "5"),
   };
-  expect(findDifferences(turns, { used: 3, ledger: 3 })).toEqual([]);
+  expect(findDifferences(turns, { used: 3, ledger: 3, chargesDiffer: false })).toEqual([]);
 });
 
 test("findDifferences returns the kind and the turn of each difference", () => {
-  expect(findDifferences({ ...fine, counted: set("1") }, { used: 1, ledger: 1 })).toEqual([
+  expect(findDifferences({ ...fine, counted: set("1") }, { used: 1, ledger: 1, chargesDiffer: false })).toEqual([
     { kind: "reply_not_counted", turnId: "2" },
   ]);
-  expect(findDifferences({ ...fine, counted: set("1", "2", "3") }, { used: 3, ledger: 3 })).toEqual([
-    { kind: "counted_without_reply", turnId: "3" },
-  ]);
-  expect(findDifferences({ ...fine, held: set("9") }, { used: 2, ledger: 2 })).toEqual([
+  expect(
+    findDifferences({ ...fine, counted: set("1", "2", "3") }, { used: 3, ledger: 3, chargesDiffer: false }),
+  ).toEqual([{ kind: "counted_without_reply", turnId: "3" }]);
+  expect(findDifferences({ ...fine, held: set("9") }, { used: 2, ledger: 2, chargesDiffer: false })).toEqual([
     { kind: "held_without_turn", turnId: "9" },
   ]);
   const held = { held: set("9"), opened: set("9"), closedButHeld: set("9") };
-  expect(findDifferences({ ...fine, ...held }, { used: 2, ledger: 2 })).toEqual([
+  expect(findDifferences({ ...fine, ...held }, { used: 2, ledger: 2, chargesDiffer: false })).toEqual([
     { kind: "hold_not_settled", turnId: "9" },
   ]);
-  expect(findDifferences(fine, { used: 3, ledger: 2 })).toEqual([{ kind: "usage_is_not_ledger", turnId: "" }]);
+  expect(findDifferences(fine, { used: 3, ledger: 2, chargesDiffer: false })).toEqual([
+    { kind: "usage_is_not_ledger", turnId: "" },
+  ]);
 });

@@ -11,6 +11,8 @@ export type MonthUsage = {
   adjusted: number;
   /** The part of `ledger` whose rows were pruned. */
   pruned: number;
+  /** Whether quota's numbers of credits or overage differ from its reservations. */
+  chargesDiffer: boolean;
 };
 
 /** The totals of a workspace's done turns in a month. */
@@ -45,6 +47,7 @@ export type DifferenceKind =
   | "held_without_turn"
   | "hold_not_settled"
   | "usage_is_not_ledger"
+  | "charges_differ"
   | "totals_differ"
   | "unpaid_differs";
 
@@ -56,16 +59,21 @@ export type Difference = { kind: DifferenceKind; turnId: string };
  * different sets of turns can have equal counts.
  */
 export function isReconciled(turns: Omit<DoneTurnTotals, "pruned">, usage: Omit<MonthUsage, "pruned">): boolean {
-  const { used, ledger, held, ledgerDigest, adjusted } = usage;
-  return turns.done + adjusted === used && used === ledger && turns.digest === ledgerDigest && held === 0;
+  const { used, ledger, held, ledgerDigest, adjusted, chargesDiffer } = usage;
+  const isCounted = turns.done + adjusted === used && used === ledger && turns.digest === ledgerDigest;
+  return isCounted && held === 0 && !chargesDiffer;
 }
 
-/** Returns the differences turn by turn. The difference between `used` and `ledger` has an empty turn id. */
-export function findDifferences(turns: TurnSets, { used, ledger }: Pick<MonthUsage, "used" | "ledger">): Difference[] {
+/** Returns the differences turn by turn. A difference between totals has an empty turn id. */
+export function findDifferences(
+  turns: TurnSets,
+  { used, ledger, chargesDiffer }: Pick<MonthUsage, "used" | "ledger" | "chargesDiffer">,
+): Difference[] {
   const toDifferences = (kind: DifferenceKind, ids: ReadonlySet<string>) =>
     [...ids].map((turnId) => ({ kind, turnId }));
   return [
     ...(used === ledger ? [] : [{ kind: "usage_is_not_ledger" as const, turnId: "" }]),
+    ...(chargesDiffer ? [{ kind: "charges_differ" as const, turnId: "" }] : []),
     ...toDifferences("reply_not_counted", turns.settled.difference(turns.counted)),
     ...toDifferences("counted_without_reply", turns.counted.difference(turns.done)),
     ...toDifferences("held_without_turn", turns.held.difference(turns.opened)),

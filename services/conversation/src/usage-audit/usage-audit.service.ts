@@ -150,6 +150,7 @@ async function compareWorkspaces(
       ledgerDigest: 0n,
       adjusted: 0,
       pruned: 0,
+      chargesDiffer: false,
     };
     const { used, ledger, held, adjusted } = usage;
     const totalsOnly = { id, doneMessages: turnTotals.done, used, ledger, held, adjusted, waiting: 0 };
@@ -177,13 +178,13 @@ async function compareTurns(
     for (const id of page.held) held.add(id);
   }
   const { workspaces } = await quota.getMonth({ workspaceId, month }, QUOTA_CALL_OPTIONS);
-  const { used = 0, ledger = 0, held: heldCount = 0, adjusted = 0 } = workspaces[0] ?? {};
+  const { used = 0, ledger = 0, held: heldCount = 0, adjusted = 0, chargesDiffer = false } = workspaces[0] ?? {};
   const after = await listDoneTurnIds(database, workspaceId, month);
   const { opened, goneFromOutbox } = await findOpenedTurns(database, workspaceId, [...held]);
   const closedButHeld = await findHeld(quota, workspaceId, goneFromOutbox);
   const differences = findDifferences(
     { settled: before.settled, counted, held, done: after.done, opened, closedButHeld },
-    { used, ledger },
+    { used, ledger, chargesDiffer },
   );
   const waiting = after.done.size - after.settled.size;
   return {

@@ -10,10 +10,9 @@ export function createTurnEntryAdmin(database: Database): ServiceImpl<typeof Boo
       const { workspaceId, turnId } = request;
       const entry = isWorkspaceId(workspaceId) ? await readTurnEntry(database, workspaceId, turnId) : undefined;
       if (entry === undefined) return { entry: {} };
-      const { state, month, heldAt, settledAt, countedAt } = entry;
-      return {
-        entry: { state, month, heldAt: toText(heldAt), settledAt: toText(settledAt), countedAt: toText(countedAt) },
-      };
+      const { state, month, heldAt, settledAt, countedAt, charge, creditId } = entry;
+      const times = { heldAt: toText(heldAt), settledAt: toText(settledAt), countedAt: toText(countedAt) };
+      return { entry: { state, month, charge, creditId: creditId ?? "", ...times } };
     },
   };
 }

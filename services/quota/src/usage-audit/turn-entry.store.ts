@@ -12,11 +12,15 @@ export type TurnEntry = {
   settledAt: Date | null;
   /** Null unless the turn is counted. */
   countedAt: Date | null;
+  charge: "plan" | "credit" | "overage";
+  /** Null unless the charge is credit. */
+  creditId: string | null;
 };
 
 // A turn that is settled without a hold gets a row with equal reserved_at and settled_at.
 const READ_TURN_ENTRY = `
   SELECT r.state, to_char(r.month, 'YYYY-MM') AS month, r.settled_at AS "settledAt", l.counted_at AS "countedAt",
+         coalesce(r.charge, 'plan') AS charge, r.credit_id AS "creditId",
          CASE WHEN r.settled_at IS DISTINCT FROM r.reserved_at THEN r.reserved_at END AS "heldAt"
   FROM quota.reservations r
   LEFT JOIN quota.ledger l ON l.workspace_id = r.workspace_id AND l.month = r.month AND l.turn_id = r.turn_id

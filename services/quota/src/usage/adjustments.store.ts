@@ -22,9 +22,10 @@ const INSERT = `
 // The operator's adjustments have no turn_id. The adjustments by AdjustTurns have one.
 const FIND = `SELECT ${COLUMNS} FROM quota.adjustments WHERE workspace_id = $1 AND adjustment_id = $2 AND turn_id IS NULL`;
 
+// A correction changes the part of the usage that is charged to the plan.
 const ADD_TO_USAGE = `
   UPDATE quota.usage SET used = used + $3
-  WHERE workspace_id = $1 AND month = to_date($2, 'YYYY-MM') AND used + $3 >= 0
+  WHERE workspace_id = $1 AND month = to_date($2, 'YYYY-MM') AND used - credit_used - overage_used + $3 >= 0
   RETURNING used`;
 
 /** Thrown to roll the transaction back. */

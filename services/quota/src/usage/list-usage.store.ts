@@ -10,10 +10,14 @@ export type WorkspaceUsage = {
   held: number;
   /** The part of `used` that the operator added; negative if the operator removed messages. */
   adjusted: number;
+  /** The parts of `used` that were charged to credits, and that are overage. */
+  creditUsed: number;
+  overageUsed: number;
 };
 
 const columns = (monthSql: string) => `w.workspace_id AS "workspaceId", w.name, p.plan, p.monthly_cap AS cap,
-         coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held, ${adjustedInMonth(monthSql)} AS adjusted`;
+         coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held, ${adjustedInMonth(monthSql)} AS adjusted,
+         coalesce(u.credit_used, 0) AS "creditUsed", coalesce(u.overage_used, 0) AS "overageUsed"`;
 
 const PAGE = `
   SELECT ${columns("to_date($1, 'YYYY-MM')")}

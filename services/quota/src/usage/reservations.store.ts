@@ -4,8 +4,8 @@ import { TODAY, UNPAID_LIMIT } from "../unpaid/index.ts";
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, MAX_ATTEMPTS } from "./settlements.store.ts";
 
 /**
- * `used` is the workspace's usage of the current month, including held messages. The status is `unpaid_limit` if the workspace has too many
- * unpaid replies today, and `client_limit` if the client holds its share.
+ * `used` is the workspace's usage of the current month, including held messages, and `cap` the plan's messages. Both leave out credits and overage.
+ * The status is `unpaid_limit` if the workspace has too many unpaid replies today, and `client_limit` if the client holds its share.
  */
 export type ReserveResult =
   | { status: "held"; month: string; day: string; plan: string; used: number; cap: number }
@@ -18,18 +18,16 @@ export type ReserveOptions = {
   signal?: AbortSignal;
 };
 
-/**
- * SQL: how many messages one client may hold at a time. `u` is the usage row, and `plan` a CTE. The edge learns that a reply is unpaid when it
- * ends, so a client may drop all its running replies at once. The third keeps them below the workspace's bound, together with the unpaid replies
- * that the edge permits to a client.
- */
-const CLIENT_SHARE = "(SELECT greatest(2, least((plan.cap - u.used) / 10, plan.unpaid_limit / 3)) FROM plan)";
+/** SQL: the used and held messages that are charged to the plan. `u` is a usage row. */
+const PLAN_USED = "u.used + u.held - u.credit_used - u.credit_held - u.overage_used - u.overage_held";
+/** SQL: how many messages one client may hold at a time, without credits and overage. `u` is the usage row, and `plan` a CTE. */
+const CLIENT_SHARE = "(SELECT quota.client_share(plan.cap - u.used, plan.unpaid_limit) FROM plan)";
 const IS_AT_UNPAID_LIMIT =
   "coalesce(u.unpaid_day = (SELECT today FROM plan) AND u.unpaid - u.unpaid_reset >= (SELECT unpaid_limit FROM plan), false)";
 
 const PLAN = `
   plan AS (
-    SELECT w.plan, p.monthly_cap AS cap, ${UNPAID_LIMIT} AS unpaid_limit, ${TODAY} AS today,
+    SELECT w.plan, p.monthly_cap AS cap, p.monthly_overage AS overage, ${UNPAID_LIMIT} AS unpaid_limit, ${TODAY} AS today,
            date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month
     FROM quota.workspaces w JOIN quota.plans p USING (plan)
     WHERE w.workspace_id = $1 AND w.deleted_at IS NULL
@@ -37,7 +35,9 @@ const PLAN = `
 
 // The upsert locks the usage row and checks the limits on the row's latest version, so concurrent calls cannot exceed them. If two calls reserve
 // the same turn concurrently, the second statement violates the primary key of quota.reservations. PostgreSQL then also rolls back that
-// statement's change of the usage row. The client's holds are counted only if all holds together reach its share.
+// statement's change of the usage row. The client's holds are counted only if all holds together reach its share. `added` charges the plan. If it
+// refuses the turn, and the workspace has overage or credits, `beyond` decides again with all that the workspace has left. PostgreSQL evaluates the
+// conditions of `beyond` before it calls the function.
 const RESERVE = `
   WITH ${PLAN}, existing AS (
     SELECT r.state, r.month, (r.reserved_at AT TIME ZONE 'UTC')::date AS day
@@ -46,32 +46,42 @@ const RESERVE = `
     INSERT INTO quota.usage AS u (workspace_id, month, held)
     SELECT $1, plan.month, 1 FROM plan WHERE plan.cap > 0 AND NOT EXISTS (SELECT FROM existing)
     ON CONFLICT (workspace_id, month) DO UPDATE SET held = u.held + 1
-      WHERE CASE WHEN u.used + u.held >= (SELECT cap FROM plan) OR ${IS_AT_UNPAID_LIMIT} THEN false
+      WHERE CASE WHEN ${PLAN_USED} >= (SELECT cap FROM plan) OR ${IS_AT_UNPAID_LIMIT} THEN false
                  WHEN $3::bytea IS NULL OR u.held < ${CLIENT_SHARE} THEN true
                  ELSE quota.count_client_holds($1, u.month, $3) < ${CLIENT_SHARE} END
-    RETURNING u.month, u.used + u.held AS used
+    RETURNING u.month, ${PLAN_USED} AS used
   ), held AS (
     INSERT INTO quota.reservations (workspace_id, turn_id, month, state, client)
     SELECT $1, $2, added.month, 'held', $3 FROM added
+  ), beyond AS MATERIALIZED (
+    SELECT b.held_month AS month, b.plan_used AS used
+    FROM plan CROSS JOIN LATERAL quota.reserve_beyond_plan($1, $2, $3, plan.unpaid_limit) b
+    WHERE NOT EXISTS (SELECT FROM existing) AND NOT EXISTS (SELECT FROM added) AND (SELECT cap > 0 FROM plan)
+      AND ((SELECT overage > 0 FROM plan) OR EXISTS (
+        SELECT FROM quota.credits c
+        WHERE c.workspace_id = $1 AND c.used < c.messages AND c.revoked_at IS NULL AND coalesce(c.expires_at > now(), true)))
   )
   SELECT plan.plan, plan.cap, existing.state,
-         to_char(coalesce(added.month, existing.month), 'YYYY-MM') AS month,
+         to_char(coalesce(added.month, beyond.month, existing.month), 'YYYY-MM') AS month,
          to_char(coalesce(existing.day, plan.today), 'YYYY-MM-DD') AS day,
-         coalesce(added.used, current_usage.used, 0) AS used
+         coalesce(added.used, beyond.used, current_usage.used, 0) AS used
   FROM plan
   LEFT JOIN existing ON true
   LEFT JOIN added ON true
+  LEFT JOIN beyond ON true
   LEFT JOIN LATERAL (
-    SELECT u.used + u.held AS used FROM quota.usage u WHERE u.workspace_id = $1 AND u.month = plan.month
+    SELECT ${PLAN_USED} AS used FROM quota.usage u WHERE u.workspace_id = $1 AND u.month = plan.month
   ) current_usage ON true`;
 
 // The snapshot of RESERVE may be older than the usage row that refused the turn, so a second statement finds the reason.
 const FIND_REFUSAL = `
   WITH ${PLAN}
   SELECT EXISTS (SELECT FROM quota.reservations r WHERE r.workspace_id = $1 AND r.turn_id = $2) AS "isReserved",
-         coalesce(u.used + u.held, 0) >= plan.cap AS "isAtCap", ${IS_AT_UNPAID_LIMIT} AS "isAtUnpaidLimit",
-         $3::bytea IS NOT NULL AND quota.count_client_holds($1, u.month, $3) >= ${CLIENT_SHARE} AS "isAtClientLimit"
-  FROM plan LEFT JOIN quota.usage u ON u.workspace_id = $1 AND u.month = plan.month`;
+         room.free = 0 AS "isAtCap", ${IS_AT_UNPAID_LIMIT} AS "isAtUnpaidLimit",
+         $3::bytea IS NOT NULL AND quota.count_client_holds($1, plan.month, $3) >= quota.client_share(room.remaining, plan.unpaid_limit)
+           AS "isAtClientLimit"
+  FROM plan CROSS JOIN LATERAL quota.find_room($1, plan.month) room
+  LEFT JOIN quota.usage u ON u.workspace_id = $1 AND u.month = plan.month`;
 
 type Refusal = { isReserved: boolean; isAtCap: boolean; isAtUnpaidLimit: boolean; isAtClientLimit: boolean };
 

@@ -23,7 +23,8 @@ export const DEADLOCK_DETECTED = "40P01";
 export const LOCK_NOT_AVAILABLE = "55P03";
 export const MAX_ATTEMPTS = 3;
 
-// - Locks: usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks.
+// - Locks: usage rows first, credits second and reservations third, as Reserve does, each in a fixed order, to prevent deadlocks.
+// - Charge: a held turn is charged to the plan, a credit or the overage, as its reservation says. A turn without a hold is charged to the plan.
 // - Month: a held turn keeps the month of its hold. A turn without a hold (after a database restore) gets the month that the caller sends, by
 //   default the current one.
 // - `was_held`: a row that this statement inserts has equal reserved_at and settled_at; a hold gets a later settled_at.
@@ -32,7 +33,7 @@ export const MAX_ATTEMPTS = 3;
 // - Closed months: a turn of a closed month is not changed, because its row may have been pruned. See LOCK_PAST_MONTHS.
 const SETTLE = `
   WITH input AS MATERIALIZED (
-    SELECT i.workspace_id, i.turn_id, i.outcome, i.unpaid_day,
+    SELECT i.workspace_id, i.turn_id, i.outcome, i.unpaid_day, r.credit_id,
            coalesce(r.month, to_date(i.month, 'YYYY-MM'), date_trunc('month', now() AT TIME ZONE 'UTC')::date) AS month
     FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::date[]) AS i (workspace_id, turn_id, outcome, month, unpaid_day)
     LEFT JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
@@ -41,22 +42,34 @@ const SETTLE = `
     CROSS JOIN LATERAL (
       SELECT FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
     ) u
+  ), locked_credits AS MATERIALIZED (
+    SELECT FROM (
+      SELECT DISTINCT workspace_id, credit_id FROM input CROSS JOIN (SELECT count(*) FROM locked) AS after_locking
+      WHERE credit_id IS NOT NULL ORDER BY workspace_id, credit_id
+    ) i
+    CROSS JOIN LATERAL (
+      SELECT FROM quota.credits c WHERE c.workspace_id = i.workspace_id AND c.credit_id = i.credit_id FOR NO KEY UPDATE
+    ) c
   ), settled AS (
     INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state, unpaid_day, reserved_at, settled_at)
     SELECT workspace_id, turn_id, month, outcome,
            CASE WHEN outcome = 'void' AND date_trunc('month', unpaid_day) = month THEN unpaid_day END, now(), now()
-    FROM input CROSS JOIN (SELECT count(*) FROM locked) AS after_locking
+    FROM input CROSS JOIN (SELECT count(*) FROM locked) AS after_locking CROSS JOIN (SELECT count(*) FROM locked_credits) AS after_credits
     WHERE month NOT IN (SELECT month FROM closed)
     ORDER BY workspace_id, turn_id
     ON CONFLICT (workspace_id, turn_id) DO UPDATE
       SET state = excluded.state, client = NULL, unpaid_day = excluded.unpaid_day,
           settled_at = greatest(now(), r.reserved_at + interval '1 microsecond')
       WHERE r.state = 'held'
-    RETURNING r.workspace_id, r.turn_id, r.month, r.state, r.unpaid_day, r.settled_at <> r.reserved_at AS was_held
+    RETURNING r.workspace_id, r.turn_id, r.month, r.state, r.unpaid_day, r.settled_at <> r.reserved_at AS was_held, r.charge, r.credit_id
   ), change AS (
     SELECT workspace_id, month, max(unpaid_day) AS unpaid_day,
            count(*) FILTER (WHERE state = 'done')::integer AS counted,
-           count(*) FILTER (WHERE was_held)::integer AS released
+           count(*) FILTER (WHERE was_held)::integer AS released,
+           count(*) FILTER (WHERE charge = 'credit' AND state = 'done')::integer AS credit_counted,
+           count(*) FILTER (WHERE charge = 'credit')::integer AS credit_released,
+           count(*) FILTER (WHERE charge = 'overage' AND state = 'done')::integer AS overage_counted,
+           count(*) FILTER (WHERE charge = 'overage')::integer AS overage_released
     FROM settled WHERE state = 'done' OR was_held OR unpaid_day IS NOT NULL
     GROUP BY workspace_id, month
   ), updated_usage AS (
@@ -71,7 +84,17 @@ const SETTLE = `
                    + CASE WHEN u.unpaid_day > excluded.unpaid_day THEN 0 ELSE excluded.unpaid END,
           unpaid_reset = CASE WHEN u.unpaid_day < excluded.unpaid_day THEN 0 ELSE u.unpaid_reset END,
           unpaid_day = greatest(u.unpaid_day, excluded.unpaid_day),
-          held = u.held - (SELECT c.released FROM change c WHERE c.workspace_id = u.workspace_id AND c.month = u.month)
+          (held, credit_used, credit_held, overage_used, overage_held) = (
+            SELECT u.held - c.released, u.credit_used + c.credit_counted, u.credit_held - c.credit_released,
+                   u.overage_used + c.overage_counted, u.overage_held - c.overage_released
+            FROM change c WHERE c.workspace_id = u.workspace_id AND c.month = u.month)
+  ), charged_credits AS (
+    UPDATE quota.credits c SET used = c.used + s.counted, held = c.held - s.released
+    FROM (
+      SELECT workspace_id, credit_id, count(*) FILTER (WHERE state = 'done')::integer AS counted, count(*)::integer AS released
+      FROM settled WHERE credit_id IS NOT NULL GROUP BY workspace_id, credit_id
+    ) s
+    WHERE c.workspace_id = s.workspace_id AND c.credit_id = s.credit_id
   ), ledger_entries AS (
     INSERT INTO quota.ledger (workspace_id, month, turn_id)
     SELECT workspace_id, month, turn_id FROM settled WHERE state = 'done'

@@ -24,6 +24,8 @@ const BY_PLAN: readonly [name: string, help: string, field: Exclude<keyof PlanUs
   ["parley_quota_workspaces", "Workspaces by plan.", "workspaces"],
   ["parley_quota_cap_messages", "Sum of the monthly caps of a plan's workspaces.", "cap"],
   ["parley_quota_used_messages", "Messages that a plan's workspaces have used this month.", "used"],
+  ["parley_quota_credit_used_messages", "Messages of this month that were charged to credits, by plan.", "creditUsed"],
+  ["parley_quota_overage_used_messages", "Messages of this month that are overage, by plan.", "overageUsed"],
   ["parley_quota_held_messages", "Messages held for unsettled turns, by plan.", "held"],
   ["parley_quota_workspaces_near_cap", "Workspaces that have used 80 % of their cap or more, by plan.", "near"],
   ["parley_quota_workspaces_at_cap", "Workspaces that have used their whole cap, by plan.", "full"],

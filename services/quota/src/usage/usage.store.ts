@@ -13,6 +13,13 @@ export type Usage = {
   unpaid: number;
   /** The unpaid replies of a day after which Reserve refuses turns. */
   unpaidLimit: number;
+  /** The parts of `used` that were charged to credits, and that are overage. */
+  creditUsed: number;
+  overageUsed: number;
+  /** The most messages of overage in a month. */
+  overageCap: number;
+  /** The messages of all credits that new turns can use. */
+  creditLeft: number;
   /** The workspace's current retention; 0 for none. */
   retentionMinutes: number;
 };
@@ -29,6 +36,8 @@ export type WorkspaceMonth = {
   adjusted: number;
   /** The part of `ledger` whose rows were pruned. */
   pruned: number;
+  /** Whether the charges to credits or the overage differ (see the SQL function quota.charges_differ). */
+  chargesDiffer: boolean;
 };
 
 /** SQL expression for the first day of the current UTC month by the database's clock. */
@@ -60,6 +69,9 @@ const READ_USAGE = `
   SELECT p.plan, p.monthly_cap AS cap, coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held,
          ${adjustedInMonth("selected.month")} AS adjusted, to_char(selected.month, 'YYYY-MM') AS month,
          CASE WHEN u.unpaid_day = ${TODAY} THEN u.unpaid - u.unpaid_reset ELSE 0 END AS unpaid, ${UNPAID_LIMIT} AS "unpaidLimit",
+         coalesce(u.credit_used, 0) AS "creditUsed", coalesce(u.overage_used, 0) AS "overageUsed", p.monthly_overage AS "overageCap",
+         (SELECT coalesce(sum(c.messages - c.used - c.held), 0)::integer FROM quota.credits c
+          WHERE c.workspace_id = w.workspace_id AND quota.is_usable(c)) AS "creditLeft",
          w.retention_minutes AS "retentionMinutes"
   FROM selected
   CROSS JOIN quota.workspaces w
@@ -109,7 +121,8 @@ const READ_MONTH = `
   SELECT workspace_id AS "workspaceId", coalesce(used, 0) AS used, coalesce(held, 0) AS held,
          coalesce(entries, 0) + coalesce(pruned.turns, 0) + coalesce(adjusted.amount, 0) AS ledger,
          coalesce(adjusted.by_operator, 0) AS adjusted, coalesce(pruned.turns, 0) AS pruned,
-         (coalesce(counted.digest, 0) # coalesce(pruned.digest, 0) # coalesce(adjusted.digest, 0))::text AS digest
+         (coalesce(counted.digest, 0) # coalesce(pruned.digest, 0) # coalesce(adjusted.digest, 0))::text AS digest,
+         quota.charges_differ(workspace_id, (SELECT month FROM selected), pruned.turns > 0) AS "chargesDiffer"
   FROM used FULL JOIN counted USING (workspace_id) FULL JOIN adjusted USING (workspace_id) FULL JOIN pruned USING (workspace_id)
   ORDER BY workspace_id`;
 
@@ -131,7 +144,8 @@ const READ_MONTH_PAGE = `
   )
   SELECT page.workspace_id AS "workspaceId", page.used, page.held, entry.entries + coalesce(pruned.turns, 0) + adjusted.amount AS ledger,
          adjusted.by_operator AS adjusted, coalesce(pruned.turns, 0) AS pruned,
-         (coalesce(entry.digest, 0) # coalesce(pruned.digest, 0) # coalesce(adjusted.digest, 0))::text AS digest
+         (coalesce(entry.digest, 0) # coalesce(pruned.digest, 0) # coalesce(adjusted.digest, 0))::text AS digest,
+         quota.charges_differ(page.workspace_id, to_date($1, 'YYYY-MM'), pruned.turns > 0) AS "chargesDiffer"
   FROM page
   CROSS JOIN LATERAL (
     SELECT count(*)::integer AS entries, bit_xor(('x' || left(md5(l.turn_id::text), 16))::bit(64)::bigint) AS digest

@@ -8,11 +8,12 @@ import {
   ServiceError,
   type ShardedDatabase,
 } from "@parley/service-kit";
+import { createCreditAdmin } from "../credits/index.ts";
 import { handleListMonths } from "../months/index.ts";
 import { resetUnpaid } from "../unpaid/index.ts";
 import { createAdjustmentAdmin, createUsageAdmin, readMonthlyUsage } from "../usage/index.ts";
 import { requireWorkspace, toWorkspaceMessage } from "./get-workspace.rpc.ts";
-import { listPlans, updateKnowledgeLimits } from "./plans.store.ts";
+import { listPlans, updateKnowledgeLimits, updateOverage } from "./plans.store.ts";
 import { insertWorkspace, listWorkspaces, updatePlan, updateRetention } from "./workspaces.store.ts";
 
 /** Implements WorkspaceAdminService. `newId` generates the id of a workspace if the request has none. */
@@ -29,6 +30,7 @@ export function createWorkspaceAdmin(
   return {
     ...createUsageAdmin(sharded),
     ...createAdjustmentAdmin(sharded),
+    ...createCreditAdmin(database),
     listUsageMonths: () => handleListMonths(shards),
     async createWorkspace(request) {
       const id = request.id || newId();
@@ -58,6 +60,11 @@ export function createWorkspaceAdmin(
       const limits = { documents, characters };
       // Every shard has the plans. If one of them is away, the call fails and may be repeated.
       const [changed] = await onEachShard(shards, (shard) => updateKnowledgeLimits(shard, plan, limits));
+      return { plan: changed };
+    },
+    async setOverage({ plan, overage }) {
+      await requirePlan(plan);
+      const [changed] = await onEachShard(shards, (shard) => updateOverage(shard, plan, overage));
       return { plan: changed };
     },
     async setRetention({ workspaceId, retentionMinutes }) {

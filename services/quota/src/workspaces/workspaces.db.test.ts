@@ -67,7 +67,7 @@ test("operators list the plans and change how much knowledge a plan permits", as
   const context = {} as HandlerContext;
   const set = (fields: object) =>
     admin.setKnowledgeLimits(create(SetKnowledgeLimitsRequestSchema, { plan: "free", ...fields }), context);
-  const limits = { name: "free", cap: 100, knowledgeDocuments: 500, knowledgeCharacters: 10_000_000 };
+  const limits = { name: "free", cap: 100, overage: 0, knowledgeDocuments: 500, knowledgeCharacters: 10_000_000 };
   expect(await admin.listPlans(create(ListPlansRequestSchema), context)).toMatchObject({
     plans: expect.arrayContaining([limits, expect.objectContaining({ name: "pro", knowledgeDocuments: 2_000 })]),
   });

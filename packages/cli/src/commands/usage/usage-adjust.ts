@@ -1,18 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { userInfo } from "node:os";
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { UsageAdjustmentSchema, WorkspaceAdminService } from "@parley/rpc/quota";
-import { AdminError, type CallAdmin } from "../../admin/call.ts";
+import type { CallAdmin } from "../../admin/call.ts";
 import { requireField } from "../../admin/require-field.ts";
 import type { Context } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { messageToJson } from "../../output/json.ts";
 import type { Result } from "../../output/result.ts";
 import { formatFields, formatTable } from "../../output/table.ts";
+import { readSystemUserName, storeEntry } from "../operator-entry.ts";
 import { monthOption, workspaceOption } from "../options.ts";
-
-/** The error codes after which the correction may have been stored. */
-const UNCERTAIN_CODES = new Set(["unreachable", "unavailable", "failed", "internal_error"]);
 
 export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report }: Context): void {
   usage
@@ -75,9 +72,9 @@ type Adjustment = {
   requestId: string;
 };
 
-async function adjust(callAdmin: CallAdmin, request: Adjustment): Promise<Result> {
-  try {
-    return await callAdmin(WorkspaceAdminService, async (service) => {
+function adjust(callAdmin: CallAdmin, request: Adjustment): Promise<Result> {
+  return storeEntry("correction", request.requestId, () =>
+    callAdmin(WorkspaceAdminService, async (service) => {
       const response = await service.adjustUsage(request);
       const adjustment = requireField(response.adjustment);
       return {
@@ -92,23 +89,8 @@ async function adjust(callAdmin: CallAdmin, request: Adjustment): Promise<Result
           ["id", adjustment.id],
         ]),
       };
-    });
-  } catch (error) {
-    if (!(error instanceof AdminError && UNCERTAIN_CODES.has(error.code))) throw error;
-    const repeat = `the correction may have been made; repeat the command with --request-id ${request.requestId}`;
-    throw new CliError(`${error.message}; ${repeat}`, { cause: error });
-  }
-}
-
-function readSystemUserName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container's user may have no entry in /etc/passwd.
-    throw new CliError("the operating system has no name for this user; name the person with --operator", {
-      exitCode: 2,
-    });
-  }
+    }),
+  );
 }
 
 function parseAmount(text: string): number {

@@ -89,8 +89,14 @@ function resetUnpaid(callAdmin: CallAdmin, workspaceId: string): Promise<Result>
 
 function describeUsage(workspaceId: string, usage: MonthlyUsage): Result {
   const { plan, cap, used, held, adjusted, resetsAt, month, unpaid, unpaidLimit } = usage;
+  const { creditUsed, creditLeft, overageUsed, overageCap } = usage;
+  const planUsed = used - creditUsed - overageUsed;
   return {
-    json: { plan, cap, used, held, adjusted, unpaid, unpaid_limit: unpaidLimit, resets_at: resetsAt },
+    json: {
+      ...{ plan, cap, used, held, adjusted, credit_used: creditUsed, credit_left: creditLeft },
+      ...{ overage_used: overageUsed, overage_cap: overageCap },
+      ...{ unpaid, unpaid_limit: unpaidLimit, resets_at: resetsAt },
+    },
     text: formatFields([
       ["workspace", workspaceId],
       ["month", month],
@@ -99,7 +105,10 @@ function describeUsage(workspaceId: string, usage: MonthlyUsage): Result {
       ["of which adjusted", adjusted],
       ["held", held],
       ["cap", cap],
-      ["remaining", Math.max(0, cap - used - held)],
+      ["charged to the plan", planUsed],
+      ["charged to credits", `${creditUsed}, ${creditLeft} left`],
+      ["overage", `${overageUsed} of ${overageCap}`],
+      ["remaining", Math.max(0, cap - planUsed - held)],
       ["unpaid today", `${unpaid} of ${unpaidLimit}`],
       ["resets at", resetsAt],
     ]),

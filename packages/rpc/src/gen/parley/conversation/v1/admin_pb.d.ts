@@ -4284,6 +4284,7 @@ export declare type Difference = Message<"parley.conversation.v1.Difference"> & 
    * - held_without_turn: quota holds a message for a turn that was never opened.
    * - hold_not_settled: quota holds a message for a turn that is closed and no longer in the outbox.
    * - usage_is_not_ledger: the usage row and the usage ledger disagree.
+   * - charges_differ: the quota service's numbers of messages charged to credits or the overage disagree.
    * - totals_differ: turns and usage of a pruned month disagree. The rows to compare turn by turn are gone.
    * - unpaid_differs: the current UTC day's number of unpaid replies differs from the turns.
    *
@@ -4292,7 +4293,7 @@ export declare type Difference = Message<"parley.conversation.v1.Difference"> & 
   kind: string;
 
   /**
-   * The turn, a UUID; empty for usage_is_not_ledger, totals_differ and unpaid_differs.
+   * The turn, a UUID; empty for usage_is_not_ledger, charges_differ, totals_differ and unpaid_differs.
    *
    * @generated from field: string turn_id = 2;
    */

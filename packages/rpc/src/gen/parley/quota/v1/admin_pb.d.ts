@@ -303,6 +303,13 @@ export declare type Plan = Message<"parley.quota.v1.Plan"> & {
    * @generated from field: int32 knowledge_characters = 4;
    */
   knowledgeCharacters: number;
+
+  /**
+   * The most messages of a month beyond the plan's messages and the workspace's credits; 0 for no overage.
+   *
+   * @generated from field: int32 overage = 5;
+   */
+  overage: number;
 };
 
 /**
@@ -400,6 +407,298 @@ export declare type SetKnowledgeLimitsResponse = Message<"parley.quota.v1.SetKno
 export declare const SetKnowledgeLimitsResponseSchema: GenMessage<SetKnowledgeLimitsResponse>;
 
 /**
+ * SetOverageRequest names a plan and its overage.
+ *
+ * @generated from message parley.quota.v1.SetOverageRequest
+ */
+export declare type SetOverageRequest = Message<"parley.quota.v1.SetOverageRequest"> & {
+  /**
+   * The plan: free, pro or scale.
+   *
+   * @generated from field: string plan = 1;
+   */
+  plan: string;
+
+  /**
+   * The most messages of a month, up to 1,000,000,000; 0 for no overage.
+   *
+   * @generated from field: int32 overage = 2;
+   */
+  overage: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.SetOverageRequest.
+ * Use `create(SetOverageRequestSchema)` to create a new message.
+ */
+export declare const SetOverageRequestSchema: GenMessage<SetOverageRequest>;
+
+/**
+ * SetOverageResponse holds the changed plan.
+ *
+ * @generated from message parley.quota.v1.SetOverageResponse
+ */
+export declare type SetOverageResponse = Message<"parley.quota.v1.SetOverageResponse"> & {
+  /**
+   * The plan after the change.
+   *
+   * @generated from field: parley.quota.v1.Plan plan = 1;
+   */
+  plan?: Plan | undefined;
+};
+
+/**
+ * Describes the message parley.quota.v1.SetOverageResponse.
+ * Use `create(SetOverageResponseSchema)` to create a new message.
+ */
+export declare const SetOverageResponseSchema: GenMessage<SetOverageResponse>;
+
+/**
+ * Credit is a number of messages that a workspace has beside its plan. Times are by the database's clock, RFC 3339 in UTC.
+ *
+ * @generated from message parley.quota.v1.Credit
+ */
+export declare type Credit = Message<"parley.quota.v1.Credit"> & {
+  /**
+   * The ID, a UUID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * All messages of the credit.
+   *
+   * @generated from field: int32 messages = 2;
+   */
+  messages: number;
+
+  /**
+   * The messages that are counted. It can exceed `messages` after the reconciler counted a reply that a database had lost.
+   *
+   * @generated from field: int32 used = 3;
+   */
+  used: number;
+
+  /**
+   * The messages that are held by turns that are not settled.
+   *
+   * @generated from field: int32 held = 4;
+   */
+  held: number;
+
+  /**
+   * When new turns can no longer use the credit; empty for never.
+   *
+   * @generated from field: string expires_at = 5;
+   */
+  expiresAt: string;
+
+  /**
+   * When the credit was added.
+   *
+   * @generated from field: string added_at = 6;
+   */
+  addedAt: string;
+
+  /**
+   * When the credit was revoked; empty if it was not.
+   *
+   * @generated from field: string revoked_at = 7;
+   */
+  revokedAt: string;
+
+  /**
+   * Why it was added.
+   *
+   * @generated from field: string reason = 8;
+   */
+  reason: string;
+
+  /**
+   * The person who added it. The caller stated it: ADMIN_TOKEN identifies no person.
+   *
+   * @generated from field: string operator = 9;
+   */
+  operator: string;
+
+  /**
+   * The messages that new turns can use: 0 if the credit has expired or was revoked.
+   *
+   * @generated from field: int32 left = 10;
+   */
+  left: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.Credit.
+ * Use `create(CreditSchema)` to create a new message.
+ */
+export declare const CreditSchema: GenMessage<Credit>;
+
+/**
+ * AddCreditRequest describes a credit.
+ *
+ * @generated from message parley.quota.v1.AddCreditRequest
+ */
+export declare type AddCreditRequest = Message<"parley.quota.v1.AddCreditRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The messages, 1 to 10,000,000.
+   *
+   * @generated from field: int32 messages = 2;
+   */
+  messages: number;
+
+  /**
+   * When new turns can no longer use the credit, RFC 3339 in UTC; empty for never.
+   *
+   * @generated from field: string expires_at = 3;
+   */
+  expiresAt: string;
+
+  /**
+   * Why, 1 to 200 characters.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * The person who adds the credit, 1 to 200 characters. The caller states it: ADMIN_TOKEN identifies no person.
+   *
+   * @generated from field: string operator = 5;
+   */
+  operator: string;
+
+  /**
+   * The idempotency key, a UUID. It becomes the ID of the credit.
+   *
+   * @generated from field: string request_id = 6;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.AddCreditRequest.
+ * Use `create(AddCreditRequestSchema)` to create a new message.
+ */
+export declare const AddCreditRequestSchema: GenMessage<AddCreditRequest>;
+
+/**
+ * AddCreditResponse holds the credit.
+ *
+ * @generated from message parley.quota.v1.AddCreditResponse
+ */
+export declare type AddCreditResponse = Message<"parley.quota.v1.AddCreditResponse"> & {
+  /**
+   * The stored credit.
+   *
+   * @generated from field: parley.quota.v1.Credit credit = 1;
+   */
+  credit?: Credit | undefined;
+};
+
+/**
+ * Describes the message parley.quota.v1.AddCreditResponse.
+ * Use `create(AddCreditResponseSchema)` to create a new message.
+ */
+export declare const AddCreditResponseSchema: GenMessage<AddCreditResponse>;
+
+/**
+ * ListCreditsRequest names a workspace.
+ *
+ * @generated from message parley.quota.v1.ListCreditsRequest
+ */
+export declare type ListCreditsRequest = Message<"parley.quota.v1.ListCreditsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListCreditsRequest.
+ * Use `create(ListCreditsRequestSchema)` to create a new message.
+ */
+export declare const ListCreditsRequestSchema: GenMessage<ListCreditsRequest>;
+
+/**
+ * ListCreditsResponse lists credits.
+ *
+ * @generated from message parley.quota.v1.ListCreditsResponse
+ */
+export declare type ListCreditsResponse = Message<"parley.quota.v1.ListCreditsResponse"> & {
+  /**
+   * The credits, the newest first, including those that are used, expired or revoked.
+   *
+   * @generated from field: repeated parley.quota.v1.Credit credits = 1;
+   */
+  credits: Credit[];
+};
+
+/**
+ * Describes the message parley.quota.v1.ListCreditsResponse.
+ * Use `create(ListCreditsResponseSchema)` to create a new message.
+ */
+export declare const ListCreditsResponseSchema: GenMessage<ListCreditsResponse>;
+
+/**
+ * RevokeCreditRequest names a credit.
+ *
+ * @generated from message parley.quota.v1.RevokeCreditRequest
+ */
+export declare type RevokeCreditRequest = Message<"parley.quota.v1.RevokeCreditRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The credit, a UUID.
+   *
+   * @generated from field: string credit_id = 2;
+   */
+  creditId: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.RevokeCreditRequest.
+ * Use `create(RevokeCreditRequestSchema)` to create a new message.
+ */
+export declare const RevokeCreditRequestSchema: GenMessage<RevokeCreditRequest>;
+
+/**
+ * RevokeCreditResponse holds the credit.
+ *
+ * @generated from message parley.quota.v1.RevokeCreditResponse
+ */
+export declare type RevokeCreditResponse = Message<"parley.quota.v1.RevokeCreditResponse"> & {
+  /**
+   * The credit after the change.
+   *
+   * @generated from field: parley.quota.v1.Credit credit = 1;
+   */
+  credit?: Credit | undefined;
+};
+
+/**
+ * Describes the message parley.quota.v1.RevokeCreditResponse.
+ * Use `create(RevokeCreditResponseSchema)` to create a new message.
+ */
+export declare const RevokeCreditResponseSchema: GenMessage<RevokeCreditResponse>;
+
+/**
  * SetRetentionRequest names a workspace and its new retention.
  *
  * @generated from message parley.quota.v1.SetRetentionRequest
@@ -494,14 +793,14 @@ export declare type MonthlyUsage = Message<"parley.quota.v1.MonthlyUsage"> & {
   cap: number;
 
   /**
-   * Messages counted in the month.
+   * Messages counted in the month, including credit_used and overage_used.
    *
    * @generated from field: int32 used = 3;
    */
   used: number;
 
   /**
-   * Messages held by turns that are not yet settled.
+   * Messages held by turns that are not yet settled, including those that are charged to credits or the overage.
    *
    * @generated from field: int32 held = 4;
    */
@@ -542,6 +841,34 @@ export declare type MonthlyUsage = Message<"parley.quota.v1.MonthlyUsage"> & {
    * @generated from field: int32 unpaid_limit = 9;
    */
   unpaidLimit: number;
+
+  /**
+   * The part of `used` that was charged to credits.
+   *
+   * @generated from field: int32 credit_used = 10;
+   */
+  creditUsed: number;
+
+  /**
+   * The part of `used` that is overage.
+   *
+   * @generated from field: int32 overage_used = 11;
+   */
+  overageUsed: number;
+
+  /**
+   * The most messages of overage in a month, by the plan's current value.
+   *
+   * @generated from field: int32 overage_cap = 12;
+   */
+  overageCap: number;
+
+  /**
+   * The messages of all credits that new turns can use now.
+   *
+   * @generated from field: int32 credit_left = 13;
+   */
+  creditLeft: number;
 };
 
 /**
@@ -612,7 +939,7 @@ export declare type WorkspaceUsage = Message<"parley.quota.v1.WorkspaceUsage"> &
   cap: number;
 
   /**
-   * Messages counted in the month.
+   * Messages counted in the month, including credit_used and overage_used.
    *
    * @generated from field: int32 used = 5;
    */
@@ -631,6 +958,20 @@ export declare type WorkspaceUsage = Message<"parley.quota.v1.WorkspaceUsage"> &
    * @generated from field: int32 adjusted = 7;
    */
   adjusted: number;
+
+  /**
+   * The part of `used` that was charged to credits.
+   *
+   * @generated from field: int32 credit_used = 8;
+   */
+  creditUsed: number;
+
+  /**
+   * The part of `used` that is overage.
+   *
+   * @generated from field: int32 overage_used = 9;
+   */
+  overageUsed: number;
 };
 
 /**
@@ -1102,6 +1443,20 @@ export declare type TurnEntry = Message<"parley.quota.v1.TurnEntry"> & {
    * @generated from field: string counted_at = 5;
    */
   countedAt: string;
+
+  /**
+   * What the turn's message is charged to: plan, credit or overage; empty if the turn is unknown.
+   *
+   * @generated from field: string charge = 6;
+   */
+  charge: string;
+
+  /**
+   * The credit; empty unless the charge is credit.
+   *
+   * @generated from field: string credit_id = 7;
+   */
+  creditId: string;
 };
 
 /**
@@ -1187,6 +1542,61 @@ export declare const WorkspaceAdminService: GenService<{
     methodKind: "unary";
     input: typeof SetKnowledgeLimitsRequestSchema;
     output: typeof SetKnowledgeLimitsResponseSchema;
+  },
+  /**
+   * SetOverage changes how many messages a workspace of a plan may use in a month beyond the plan's messages and its credits. 0
+   * ends the overage; messages that were counted as overage stay. Applies from the next Reserve. Idempotent.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an unknown plan or an overage out of range.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.SetOverage
+   */
+  setOverage: {
+    methodKind: "unary";
+    input: typeof SetOverageRequestSchema;
+    output: typeof SetOverageResponseSchema;
+  },
+  /**
+   * AddCredit gives a workspace messages that it uses when its plan's messages of a month are used. Of several credits, the one
+   * that expires first is used first. Applies from the next Reserve.
+   *
+   * Errors:
+   * - NOT_FOUND (workspace_not_found).
+   * - INVALID_ARGUMENT (invalid_argument) for messages out of range, an expires_at that is not in the future, or an invalid reason,
+   *   operator or request_id.
+   * - ALREADY_EXISTS (request_id_reused): the request_id belongs to a credit with other messages, expires_at, reason or operator.
+   *
+   * Idempotent by (workspace_id, request_id): a repeated call returns the stored credit.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.AddCredit
+   */
+  addCredit: {
+    methodKind: "unary";
+    input: typeof AddCreditRequestSchema;
+    output: typeof AddCreditResponseSchema;
+  },
+  /**
+   * ListCredits lists a workspace's credits, the newest first, at most 1,000. The list of an unknown workspace is empty.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListCredits
+   */
+  listCredits: {
+    methodKind: "unary";
+    input: typeof ListCreditsRequestSchema;
+    output: typeof ListCreditsResponseSchema;
+  },
+  /**
+   * RevokeCredit ends the use of a credit. Its used messages stay used, and turns that hold a message of it are still charged to it.
+   *
+   * Errors: NOT_FOUND (credit_not_found): the workspace has no such credit.
+   * Idempotent.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.RevokeCredit
+   */
+  revokeCredit: {
+    methodKind: "unary";
+    input: typeof RevokeCreditRequestSchema;
+    output: typeof RevokeCreditResponseSchema;
   },
   /**
    * SetRetention changes how long a workspace keeps its sessions. Idempotent.

@@ -75,14 +75,14 @@ export declare type ReserveResponse = Message<"parley.quota.v1.ReserveResponse">
   plan: string;
 
   /**
-   * Messages used or held this month, at most cap.
+   * Messages used or held this month, at most cap. Leaves out messages that are charged to credits or the overage.
    *
    * @generated from field: int32 used = 4;
    */
   used: number;
 
   /**
-   * The plan's messages per month.
+   * The plan's messages per month, without credits and overage.
    *
    * @generated from field: int32 cap = 5;
    */
@@ -531,6 +531,14 @@ export declare type WorkspaceMonth = Message<"parley.quota.v1.WorkspaceMonth"> &
    * @generated from field: int32 pruned = 7;
    */
   pruned: number;
+
+  /**
+   * Whether the usage row's numbers of credits or overage differ from the turns' reservations, or those of the workspace's credits
+   * from all its months. The former are not compared if rows were pruned.
+   *
+   * @generated from field: bool charges_differ = 8;
+   */
+  chargesDiffer: boolean;
 };
 
 /**
@@ -1291,7 +1299,9 @@ export declare const ReservationStateSchema: GenEnum<ReservationState>;
  */
 export declare const QuotaService: GenService<{
   /**
-   * Reserve holds one message of the current UTC month for a turn, unless used plus held messages have reached the cap.
+   * Reserve holds one message of the current UTC month for a turn, unless used plus held messages have reached the cap. It takes
+   * the message from the plan, else from the workspace's credit that expires first, else from the plan's overage, and stores the
+   * choice with the hold. Settle and AdjustTurns charge or return exactly that.
    * A hold never expires; only Settle ends it. Below the cap, Reserve also refuses the turn
    * - if the workspace has reached its bound on unpaid replies of the current UTC day, or
    * - if the request's client already holds its share: a tenth of the messages that the month has left (the cap minus used),

@@ -1,0 +1,1 @@
+export { createCreditAdmin } from "./credits.admin.ts";

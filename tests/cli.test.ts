@@ -40,11 +40,11 @@ const botArgs = () => [...workspaceArgs(), "--bot", tenant.botSlug];
 
 describe("parley plan", () => {
   it("lists the plans with their limits, and changes how much knowledge a plan permits", async () => {
-    const free = { name: "free", cap: 100, knowledge_documents: 500, knowledge_characters: 10_000_000 };
+    const free = { name: "free", cap: 100, overage: 0, knowledge_documents: 500, knowledge_characters: 10_000_000 };
     expect(await json("plan", "set", "free", "--documents", "7")).toEqual({ ...free, knowledge_documents: 7 });
     expect(await json("plan", "set", "free", "--documents", "500", "--characters", "10000000")).toEqual(free);
     expect(await json("plan", "list")).toContainEqual(free);
-    expect((await run("plan", "list")).stdout).toMatch(/^PLAN +MESSAGES A MONTH +DOCUMENTS +CHARACTERS\nfree /);
+    expect((await run("plan", "list")).stdout).toMatch(/^PLAN +MESSAGES A MONTH +OVERAGE +DOCUMENTS +CHARACTERS\nfree /);
   });
 });
 

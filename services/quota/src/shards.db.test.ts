@@ -21,8 +21,8 @@ import {
   QuotaService,
   ReservationState,
   ReserveRequestSchema,
-  RevokeCreditRequestSchema,
   ResetUnpaidRequestSchema,
+  RevokeCreditRequestSchema,
   SetKnowledgeLimitsRequestSchema,
   SetOverageRequestSchema,
   SetPlanRequestSchema,
@@ -61,8 +61,8 @@ import { createMisroutedCounter, registerUsageGauges } from "./usage/usage.metri
 import { handleListMonthTurns } from "./usage-audit/list-month-turns.rpc.ts";
 import { createTurnEntryAdmin } from "./usage-audit/turn-entry.admin.ts";
 import { handleGetWorkspace } from "./workspaces/get-workspace.rpc.ts";
-import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rpc.ts";
 import { listPlans } from "./workspaces/plans.store.ts";
+import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rpc.ts";
 import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
 import { insertWorkspace, isDeleted } from "./workspaces/workspaces.store.ts";
 

@@ -36,7 +36,7 @@ test("listUsage lists every workspace once across the pages, including workspace
   }
   expect(listed).toHaveLength(ids.length);
   expect(new Set(listed.map(({ workspaceId }) => workspaceId))).toEqual(new Set(ids));
-  const usage = { plan: "cap-10", cap: 10, used: 2, held: 1, adjusted: 0 };
+  const usage = { plan: "cap-10", cap: 10, used: 2, held: 1, adjusted: 0, creditUsed: 0, overageUsed: 0 };
   expect(listed.find(({ workspaceId }) => workspaceId === first)).toEqual({
     workspaceId: first,
     name: first,

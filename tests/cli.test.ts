@@ -44,7 +44,9 @@ describe("parley plan", () => {
     expect(await json("plan", "set", "free", "--documents", "7")).toEqual({ ...free, knowledge_documents: 7 });
     expect(await json("plan", "set", "free", "--documents", "500", "--characters", "10000000")).toEqual(free);
     expect(await json("plan", "list")).toContainEqual(free);
-    expect((await run("plan", "list")).stdout).toMatch(/^PLAN +MESSAGES A MONTH +OVERAGE +DOCUMENTS +CHARACTERS\nfree /);
+    expect((await run("plan", "list")).stdout).toMatch(
+      /^PLAN +MESSAGES A MONTH +OVERAGE +DOCUMENTS +CHARACTERS\nfree /,
+    );
   });
 });
 

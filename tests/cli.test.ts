@@ -666,7 +666,7 @@ describe("parley usage adjust", () => {
     expect(await json("usage", "--workspace", workspaceId)).toMatchObject({ used: 2, adjusted: 2 });
     expect(await json("usage", "adjustments", "--workspace", workspaceId)).toMatchObject([{ amount: -3 }, entry]);
     const { stdout } = await run("usage", "--all", "--csv");
-    expect(stdout).toMatch(new RegExp(`,${workspaceId},Test workspace,free,100,2,0,.*,2,0,0\r\n`));
+    expect(stdout).toMatch(new RegExp(`,${workspaceId},Test workspace,free,100,2,0,.*,2,0,0,0\r\n`));
     expect(await json("usage-audit", "--workspace", workspaceId)).toMatchObject({
       balanced: true,
       workspaces: [{ done_messages: 0, used: 2, ledger: 2, adjusted: 2 }],

@@ -1,9 +1,16 @@
+import { setImmediate as nextIteration } from "node:timers/promises";
 import { isParleyError, type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService, StoredTurn } from "@parley/rpc/conversation";
 import { type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
 import type { EdgeClients } from "../edges/index.ts";
 import { HttpError, unavailableError } from "../http/index.ts";
-import { closeAbandonedTurn, readStoredReply, STOP_TIMEOUT_MS, type TurnDeps } from "../turns/index.ts";
+import {
+  closeAbandonedTurn,
+  type IdempotencyKey,
+  readStoredReply,
+  STOP_TIMEOUT_MS,
+  type TurnDeps,
+} from "../turns/index.ts";
 import type { StopTarget } from "./stop-request.ts";
 import { hashKey } from "./turn-key.ts";
 
@@ -32,9 +39,7 @@ export async function stopTurn(deps: StopDeps, scope: StopScope, target: StopTar
   const { userId, ...session } = scope;
   const { workspaceId, source } = session;
   const targetFields = "key" in target ? { keyHash: hashKey(source, userId, target.key) } : target;
-  // If this process is still opening the turn, wait: before the turn is open, findTurn() does not find it in the database.
-  if ("keyHash" in targetFields)
-    await deps.turnDeps.runningTurns.findReply({ ...session, ...targetFields })?.opening.catch(() => undefined);
+  if ("keyHash" in targetFields) await waitForOpening(deps.turnDeps, { ...session, ...targetFields });
   const find = () => findTurn(deps, { ...session, ...targetFields });
   const existing = await find();
   const stored = readStoredReply(existing);
@@ -42,6 +47,19 @@ export async function stopTurn(deps: StopDeps, scope: StopScope, target: StopTar
   return existing.edgeId === deps.turnDeps.edgeId
     ? cancelHere(deps, workspaceId, existing)
     : cancelElsewhere(deps, workspaceId, existing, find);
+}
+
+/** Waits while this process is opening the key's turn: before the turn is open, findTurn() does not find it in the database. */
+async function waitForOpening({ runningTurns }: Pick<TurnDeps, "runningTurns">, key: IdempotencyKey): Promise<void> {
+  for (let running = runningTurns.findReply(key); running !== undefined; running = runningTurns.findReply(key)) {
+    const isOpen = await running.opening.then(
+      () => true,
+      () => false,
+    );
+    if (isOpen) return;
+    // If the opening was refused, a waiting request with the key opens the turn.
+    await nextIteration();
+  }
 }
 
 type FindTurnInit = Parameters<StopDeps["conversation"]["findTurn"]>[0];

@@ -13,6 +13,6 @@ export type { MetaEvent } from "./events.ts";
 export { KeyedReply, type ReplyReader, splitsSurrogatePair, textPieceAt } from "./keyed-reply.ts";
 export { type IdempotencyHashes, runKeyedTurn } from "./run-keyed-turn.ts";
 export { runTurn, type TurnContext, type TurnDeps, type TurnReport, type TurnRequest } from "./run-turn.ts";
-export { type RunningTurn, RunningTurns, STOP_TIMEOUT_MS } from "./running-turns.ts";
+export { type IdempotencyKey, type RunningTurn, RunningTurns, STOP_TIMEOUT_MS } from "./running-turns.ts";
 export { Stopwatch } from "./stopwatch.ts";
 export { TurnStartLimiter } from "./turn-start-limiter.ts";

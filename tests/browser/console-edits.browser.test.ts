@@ -99,6 +99,69 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("keeps the screen and what was typed if later code is missing, as after an upgrade", async () => {
+    const slug = await addBot(fixture.service);
+    const { page, context } = await openConsole(fixture);
+    const laterCode = /\/assets\/(?:user-menu|drawer|sign-in-dialog)-/;
+    await page.tab.route(laterCode, (route) => route.fulfill({ status: 404 }));
+    await page.signIn(`/bots/${slug}`, await nameOf(slug));
+    await page.field("Welcome message").fill("Typed after an upgrade.");
+    const failure = page.tab.getByRole("alert").filter({ hasText: "A part of the console could not be loaded." });
+    await failure.waitFor();
+    await failure.getByRole("button", { name: "Reload the page" }).waitFor();
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.savePicture("code-missing");
+    await context.clearCookies();
+    await page.button("Save").click();
+    const notice = page.tab.getByRole("alert").filter({ hasText: "Your session has ended" });
+    await notice.waitFor();
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.savePicture("code-missing-session");
+    const opened = context.waitForEvent("page");
+    await notice.getByRole("button", { name: "Sign in" }).press("Space");
+    const window = await opened;
+    if (!window.isClosed()) await window.waitForEvent("close");
+    await eventually(() => page.announcement.innerText()).toContain("Saved");
+    expect((await readBot(slug))?.welcomeMessage).toBe("Typed after an upgrade.");
+    await page.tab.setViewportSize({ width: 375, height: 667 });
+    await page.button("Open the menu").click();
+    await failure.filter({ visible: true }).first().waitFor();
+    expect(await page.scrollsSideways()).toBe(false);
+    await page.savePicture("code-missing-phone");
+    await page.tab.unroute(laterCode);
+    await failure.filter({ visible: true }).getByRole("button", { name: "Try again" }).click();
+    await page.tab.getByRole("dialog", { name: "Menu" }).waitFor();
+    // Chromium reports each missing file as an error.
+    expect(page.problems.filter((text) => !/status of 404|dynamically imported module/.test(text))).toEqual([]);
+  });
+
+  it("keeps the navigation if the code of a screen is missing", async () => {
+    const { page } = await openConsole(fixture);
+    await page.signIn("/keys", "Keys");
+    await page.tab.route(/\/assets\/usage-/, (route) => route.fulfill({ status: 404 }));
+    await page.tab.getByRole("link", { name: "Usage", exact: true }).click();
+    await page.heading("This page could not be shown").waitFor();
+    await page.button("Reload the page").waitFor();
+    await page.openScreen("Keys");
+  });
+
+  it("shows a wrong link of a consent whose text was removed, because it blocks saving", async () => {
+    const slug = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/bots/${slug}`, await nameOf(slug));
+    const text = page.field("Text that visitors agree to");
+    await text.fill("We store this chat.");
+    await page.field("Link to more about it").fill("shop.example");
+    await text.fill("");
+    await page.button("Save").click();
+    await page.tab.getByText("Write the whole address, beginning with https://.").waitFor();
+    await eventually(() => page.focusedName()).toBe("Link to more about it");
+    await page.field("Link to more about it").fill("");
+    await eventually(() => page.field("Link to more about it").count()).toBe(0);
+    await page.tab.getByText("All changes are saved.").waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
   it("keeps what was typed when the session ends, and saves it after a sign-in in another window", async () => {
     const slug = await addBot(fixture.service);
     const { page, context } = await openConsole(fixture);

@@ -128,6 +128,20 @@ describeInBrowser("the console's screen Visitors", (fixture) => {
       await eventually(readChallenge).toBe(value);
       await eventually(() => choice.inputValue()).toBe(value);
     }
+    // Two choices at once: the request of the first one is held, so that it would arrive last.
+    let finished = 0;
+    page.tab.on("requestfinished", (request) => {
+      if (request.url().endsWith("/UpdateKey")) finished++;
+    });
+    const release = await page.holdCalls("UpdateKey");
+    await choice.selectOption("Always");
+    await page.tab.unroute("**/api/rpc/*/UpdateKey");
+    await choice.selectOption("If the use is suspicious");
+    await page.waitUntilQuiet();
+    release();
+    await eventually(() => finished).toBe(2);
+    expect(await readChallenge()).toBe("suspicious");
+    await eventually(() => choice.inputValue()).toBe("suspicious");
     expect(await page.announcement.innerText()).toBe("The key was changed. The change applies within seconds.");
     expect(await page.findAxeViolations()).toEqual([]);
     expect(page.problems).toEqual([]);

@@ -196,6 +196,8 @@ export const router = createRouter({
   routeTree,
   defaultPreload: "intent",
   defaultPendingComponent: ScreenLoading,
+  // Replaces the screen alone. Without it, an error of a screen would replace the navigation too.
+  defaultErrorComponent: ScreenError,
   // Keeps every search parameter as a string. The default parses it as JSON: a visitor id of 20 digits would become a number and lose digits.
   parseSearch: parseSearchWith((value) => value),
   stringifySearch: stringifySearchWith(JSON.stringify),

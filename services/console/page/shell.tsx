@@ -1,18 +1,18 @@
 import { AuditLogAdminService } from "@parley/rpc/conversation";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useMayCall, useSession } from "./api/session.ts";
 import { Icon, type IconName } from "./components/icon.tsx";
 import { OfflineNote } from "./components/offline-note.tsx";
 import { PageHeader } from "./components/page-header.tsx";
 import { SignInAgain } from "./components/sign-in-again.tsx";
-import { Empty } from "./components/states.tsx";
+import { Empty, Failure } from "./components/states.tsx";
+import { useCode } from "./components/use-code.ts";
 import { useSignOut } from "./components/use-sign-out.ts";
 import { t } from "./i18n/t.tsx";
 
-// Loaded after the first screen, whose size is limited.
-const LazyDrawer = lazy(async () => ({ default: (await import("./components/drawer.tsx")).Drawer }));
-const LazyUserMenu = lazy(async () => ({ default: (await import("./user-menu.tsx")).UserMenu }));
+const loadDrawer = async () => (await import("./components/drawer.tsx")).Drawer;
+const loadUserMenu = async () => (await import("./user-menu.tsx")).UserMenu;
 
 type NavigationGroup = { name: string; screens: readonly { to: string; name: string; icon: IconName }[] };
 
@@ -55,6 +55,7 @@ const GROUPS = [
 /** The frame of all screens: navigation and the user's menu. */
 export function Shell() {
   const [isDrawerOpen, setDrawerOpen] = useState(false);
+  const { data: Drawer, error: drawerError, refetch: reloadDrawer } = useCode("drawer", loadDrawer);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const { role } = useSession();
   const main = useRef<HTMLElement>(null);
@@ -94,8 +95,8 @@ export function Shell() {
         >
           <Icon name="menu" />
         </button>
-        <Suspense fallback={null}>
-          <LazyDrawer
+        {Drawer && (
+          <Drawer
             isOpen={isDrawerOpen}
             onOpenChange={openDrawer}
             onClosed={() => (shownPath.current === pathBelowDrawer.current ? menuButton : main).current?.focus()}
@@ -103,12 +104,17 @@ export function Shell() {
           >
             <Navigation />
             <UserMenu />
-          </LazyDrawer>
-        </Suspense>
+          </Drawer>
+        )}
         <Brand />
       </header>
       <main id="main" className="main" tabIndex={-1} ref={main}>
         <OfflineNote />
+        {isDrawerOpen && !Drawer && drawerError && (
+          <div className="floating">
+            <Failure error={drawerError} onRetry={reloadDrawer} />
+          </div>
+        )}
         {role === undefined ? <NoRole /> : <Outlet />}
       </main>
       <SignInAgain />
@@ -184,11 +190,14 @@ function NoRole() {
 }
 
 function UserMenu() {
+  const { data: Menu, error, refetch } = useCode("user-menu", loadUserMenu);
   const user = <User />;
+  if (Menu) return <Menu>{user}</Menu>;
   return (
-    <Suspense fallback={<div className="user-menu">{user}</div>}>
-      <LazyUserMenu>{user}</LazyUserMenu>
-    </Suspense>
+    <>
+      <div className="user-menu">{user}</div>
+      {error && <Failure error={error} onRetry={refetch} />}
+    </>
   );
 }
 

@@ -21,9 +21,9 @@ test.each([
   ["Chromium", "Failed to fetch dynamically imported module: https://console.example.com/assets/bots.js"],
   ["Firefox", "error loading dynamically imported module: https://console.example.com/assets/bots.js"],
   ["Safari", "Importing a module script failed."],
-])("names the connection as the problem if %s cannot load a screen's code", (_, message) => {
+])("asks to reload the page if %s cannot load a part of the code", (_, message) => {
   expect(errorText(new TypeError(message))).toBe(
-    "The console cannot be reached. Check your connection, then try again.",
+    "A part of the console could not be loaded. It may have been updated. Reload the page.",
   );
 });
 

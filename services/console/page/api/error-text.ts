@@ -5,6 +5,7 @@ import { isNoResponse, isSignedOut } from "./session-fetch.ts";
 
 const FORBIDDEN = t("Your role does not allow this. Ask an owner of the workspace.");
 const UNREACHABLE = t("The console cannot be reached. Check your connection, then try again.");
+const CODE_MISSING = t("A part of the console could not be loaded. It may have been updated. Reload the page.");
 const UNEXPECTED = t("Something went wrong. Try again in a few seconds.");
 const UNAVAILABLE = t("The service is not available right now. Try again in a few seconds.");
 
@@ -69,7 +70,8 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 export function errorText(error: unknown): string {
   if (isSignedOut(error)) return t("Your session has ended. Reload the page to sign in again.");
-  if (isNoResponse(error) || isScreenMissing(error)) return UNREACHABLE;
+  if (isNoResponse(error)) return UNREACHABLE;
+  if (isCodeMissing(error)) return CODE_MISSING;
   // A bug in the page's own code.
   if (!(error instanceof ConnectError)) return UNEXPECTED;
   const text = TEXTS[parleyCodeOf(error) ?? ""];
@@ -94,8 +96,8 @@ export function parleyCodeOf(error: unknown): string | undefined {
   return error instanceof ConnectError ? (error.metadata.get("parley-code") ?? undefined) : undefined;
 }
 
-/** Whether the browser could not load a screen's code. `import()` then throws a TypeError that can be recognized only by its message. */
-function isScreenMissing(error: unknown): boolean {
+/** Whether the browser could not load a part of the console's code. `import()` then throws a TypeError that can be recognized only by its message. */
+export function isCodeMissing(error: unknown): boolean {
   return (
     error instanceof TypeError && /dynamically imported module|^Importing a module script failed/.test(error.message)
   );

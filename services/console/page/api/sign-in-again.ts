@@ -18,6 +18,11 @@ export function waitForSignIn(): Promise<boolean> {
   return waiting.promise;
 }
 
+/** Opens a window to sign in again. The window closes itself at the end. */
+export function openSignIn(): void {
+  window.open("/auth/sign-in?return_to=/signed-in", "_blank");
+}
+
 /** Repeats the requests that wait. */
 export function continueRequests(): void {
   waiting?.resolve(true);

@@ -17,12 +17,13 @@ export function Consent({ draft, change }: SectionProps) {
         value={draft.consentText}
         onChange={({ target }) => change("consentText", target.value)}
       />
-      {draft.consentText !== "" && (
+      {/* A link that blocks saving stays visible. */}
+      {(draft.consentText !== "" || draft.consentLink !== "") && (
         <>
           <TextField
             label={LABELS.consentVersion}
             hint={t("Visitors who agreed to another version are asked again.")}
-            required
+            required={draft.consentText !== ""}
             maxLength={limitsOf(BotChangesSchema.field.consentVersion).max}
             value={draft.consentVersion}
             onChange={({ target }) => change("consentVersion", target.value)}

@@ -1,4 +1,5 @@
 import * as Dialog from "@radix-ui/react-dialog";
+import { openSignIn } from "../api/sign-in-again.ts";
 import { t } from "../i18n/t.tsx";
 import { useFocusReturn } from "./focus-return.ts";
 
@@ -32,11 +33,7 @@ export function SignInDialog({ isOpen }: { isOpen: boolean }) {
               {t("Sign in here and lose changes")}
             </button>
             {/* A button and not a link, so that Space activates it as it does every other button of a dialog. */}
-            <button
-              type="button"
-              className="button primary"
-              onClick={() => window.open("/auth/sign-in?return_to=/signed-in", "_blank")}
-            >
+            <button type="button" className="button primary" onClick={openSignIn}>
               {t("Sign in")}
             </button>
           </div>

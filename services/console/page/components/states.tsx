@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { errorText } from "../api/error-text.ts";
+import { errorText, isCodeMissing } from "../api/error-text.ts";
 import { t } from "../i18n/t.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { PageHeader } from "./page-header.tsx";
@@ -22,7 +22,7 @@ export function ScreenLoading() {
   );
 }
 
-export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => unknown }) {
+export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => unknown) | undefined }) {
   return (
     <div className="notice error" role="alert">
       <Icon name="alert" />
@@ -31,6 +31,11 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => un
         {onRetry && (
           <button type="button" className="button small" onClick={() => void onRetry()}>
             {t("Try again")}
+          </button>
+        )}
+        {isCodeMissing(error) && (
+          <button type="button" className="button small" onClick={() => location.reload()}>
+            {t("Reload the page")}
           </button>
         )}
       </div>
@@ -42,7 +47,7 @@ export function ScreenError({ error }: { error: unknown }) {
   return (
     <div className="screen">
       <PageHeader title={t("This page could not be shown")} />
-      <Failure error={error} onRetry={() => location.reload()} />
+      <Failure error={error} onRetry={isCodeMissing(error) ? undefined : () => location.reload()} />
     </div>
   );
 }

@@ -19,6 +19,8 @@ export function Review({ sessionId, messageId, review }: ReviewProps) {
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const reviewing = useMutation({
+    // One review after the other: of two requests at once, the older one could arrive last.
+    scope: { id: `review ${messageId}` },
     mutationFn: (chosen: string) => sessions.reviewMessage({ workspaceId, sessionId, messageId, review: chosen }),
     onSuccess: async (_, chosen) => {
       announce(REVIEWS.find((each) => each.review === chosen)?.announcement ?? t("The review was removed."));

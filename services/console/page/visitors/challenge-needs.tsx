@@ -42,6 +42,8 @@ function KeyRow({ apiKey, title, uniqueName }: { apiKey: ApiKey } & ReturnType<t
   const announce = useAnnounce();
   const mayUpdate = useMayCall(KeyAdminService.method.updateKey);
   const update = useMutation({
+    // One choice after the other: of two requests at once, the older one could arrive last.
+    scope: { id: `challenge ${publicKey}` },
     mutationFn: (chosen: string) => keysClient.updateKey({ workspaceId, publicKey, challenge: chosen }),
     onSuccess: async () => {
       announce(t("The key was changed. The change applies within seconds."));

@@ -52,7 +52,7 @@ async function startRecipe(name: string, env: Record<string, string>) {
       ),
   });
   await recipe.waitReady();
-  onTestFinished(() => recipe.kill9());
+  onTestFinished(async () => void (await recipe.kill9()));
   return async (type: string, data: object, { id = randomUUID(), secret = SECRET } = {}) => {
     const now = new Date();
     const body = JSON.stringify({ type, id, timestamp: now.toISOString(), workspace_id: "w", sequence: 1, data });

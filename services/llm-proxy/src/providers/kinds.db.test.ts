@@ -12,6 +12,7 @@ import {
   type ToolServer,
 } from "@parley/test-support";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Cloud, startCloud } from "../testing/cloud.ts";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
 
 const KEY = "key-of-the-provider";
@@ -45,22 +46,32 @@ const KINDS = {
     hasSignatures: false,
     thinking: { model: "mistral-small-latest", body: '"reasoning_effort"' },
   },
+  vertex: {
+    keyHeader: "authorization",
+    key: "Bearer token-of-the-cloud",
+    hasSignatures: true,
+    thinking: { model: "gemini-2.5-flash", body: '"thinkingConfig"' },
+  },
 } as const;
 type Kind = keyof typeof KINDS;
 
 let provider: FakeProvider;
 let other: FakeProvider;
 let tools: ToolServer;
+let cloud: Cloud;
 let proxy: TestProxy;
 beforeAll(async () => {
   [provider, other, tools] = await Promise.all([startFakeProvider(), startFakeProvider(), startToolServer()]);
+  cloud = await startCloud();
   const unreachable = `http://127.0.0.1:${await freePort()}/v1`;
   const urlOf = (kind: string) => (kind === "mistral" ? provider.url.replace("/v1", "/mistral/v1") : provider.url);
+  // With an address, Vertex needs neither a project nor a location.
+  const keyOf = (kind: string) => (kind === "vertex" ? "headers: {}" : "api_key_env: KEY");
   const providersOf = (kind: string) => `
         ${kind}:
           kind: ${kind}
           base_url: ${urlOf(kind)}
-          api_key_env: KEY
+          ${keyOf(kind)}
           max_output_tokens: 500
           timeouts: { first_token_ms: 700, silence_ms: 700 }
           retries: { max_attempts: 2, base_delay_ms: 1 }
@@ -69,12 +80,12 @@ beforeAll(async () => {
         fragile-${kind}:
           kind: ${kind}
           base_url: ${urlOf(kind)}
-          api_key_env: KEY
+          ${keyOf(kind)}
           retries: { max_attempts: 1 }
           breaker: { failures: 3, cooldown_ms: 60000 }
-        warm-${kind}: { kind: ${kind}, base_url: "${urlOf(kind)}", api_key_env: KEY, temperature: 0.3125 }
-        thinking-${kind}: { kind: ${kind}, base_url: "${urlOf(kind)}", api_key_env: KEY, reasoning_effort: low }
-        away-${kind}: { kind: ${kind}, base_url: "${unreachable}", api_key_env: KEY, retries: { max_attempts: 1 } }`;
+        warm-${kind}: { kind: ${kind}, base_url: "${urlOf(kind)}", ${keyOf(kind)}, temperature: 0.3125 }
+        thinking-${kind}: { kind: ${kind}, base_url: "${urlOf(kind)}", ${keyOf(kind)}, reasoning_effort: low }
+        away-${kind}: { kind: ${kind}, base_url: "${unreachable}", ${keyOf(kind)}, retries: { max_attempts: 1 } }`;
   const routesOf = (kind: string) => `
         ${kind}-first: ["${kind}:m", "other:m"]
         ${kind}-second: ["other:m", "${kind}:m"]`;
@@ -84,14 +95,16 @@ beforeAll(async () => {
       providers:
         other: { base_url: "${other.url}", retries: { max_attempts: 1 } }
         ${Object.keys(KINDS).map(providersOf).join("")}
+        cold: { kind: vertex, base_url: "${provider.url}", retries: { max_attempts: 1 } }
       routes:
+        cold-first: ["cold:m", "other:m"]
         ${Object.keys(KINDS).map(routesOf).join("")}
     `,
   });
 });
 afterAll(async () => {
   await proxy.drop();
-  await Promise.all([provider.close(), other.close(), tools.close()]);
+  await Promise.all([provider.close(), other.close(), tools.close(), cloud.close()]);
 });
 beforeEach(() => {
   provider.reset();
@@ -332,7 +345,8 @@ describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
     const { row } = await generate([{ status: 400, headers: { "content-type": "application/json" }, body }]);
     expect(row?.tries[0]).toMatchObject({ providerStatus: 400, providerCode: "invalid_request_error" });
     expect(row?.tries[0]?.providerMessage).toContain("Invalid");
-    expect(JSON.stringify(row)).not.toContain(KEY);
+    // Vertex has no key.
+    if (kind !== "vertex") expect(JSON.stringify(row)).not.toContain(KEY);
   });
 
   test("calls tools over rounds, and gets its messages back as it sent them", async () => {
@@ -444,3 +458,12 @@ test("25 conversations have the same texts, tool calls, ends and counts through 
   expect(new Set(expected?.map(({ outcome }) => outcome)).size).toBe(3);
   for (const transcript of others) expect(transcript).toEqual(expected);
 }, 120_000);
+
+test("a provider without credentials fails over, without the library's message", async () => {
+  cloud.refuse();
+  const turnId = randomUUID();
+  const events = await proxy.generate({ turnId, model: "route:cold-first" });
+  expect(events.end.model).toBe("other:m");
+  const [row] = await proxy.rowsOf("ws_test", turnId);
+  expect(row?.tries[0]).toMatchObject({ outcome: "provider_auth", reason: "credentials", providerMessage: "" });
+});

@@ -146,6 +146,18 @@ describe("parseSettings", () => {
     expect(providers[0]).toMatchObject({ outputLimit: { tokens: 9 }, contextWindows: { "*": 200_000 } });
   });
 
+  test.each([
+    [
+      "europe-west1",
+      "https://europe-west1-aiplatform.googleapis.com/v1beta1/projects/p/locations/europe-west1/publishers/google",
+    ],
+    ["eu", "https://aiplatform.eu.rep.googleapis.com/v1beta1/projects/p/locations/eu/publishers/google"],
+    ["global", "https://aiplatform.googleapis.com/v1beta1/projects/p/locations/global/publishers/google"],
+  ])("Vertex has the URL of its project in %s, and no key", (location, baseUrl) => {
+    const [provider] = parse(`providers: { v: { preset: vertex, project: p, location: ${location} } }`).providers;
+    expect(provider).toMatchObject({ kind: "vertex", baseUrl, apiKey: undefined });
+  });
+
   test("without check_model, `parley provider check` uses the provider's first model that is the default or in a route", () => {
     const { providers } = parse(`
       default_model: route:main
@@ -188,6 +200,11 @@ describe("parseSettings", () => {
     ],
     ["providers: { mine: { preset: anthropic, temperature: 1, reasoning_effort: low } }", /accepts only one of/],
     ["providers: { mine: { preset: openai, reasoning_effort: huge } }", /reasoning_effort must be equal to one of/],
+    ["providers: { mine: { preset: vertex, project: p } }", /providers\.mine: project or location is missing/],
+    [
+      "providers: { mine: { preset: vertex, project: p, location: eu, api_key_env: MY_KEY } }",
+      /api_key_env is not for the kind vertex/,
+    ],
     ["providers: { mine: { kind: other, base_url: https://x/v1 } }", /providers\.mine\.kind must be equal to one of/],
     ["providers: { mine: { kind: anthropic, base_url: https://x/v1 } }", /providers\.mine: api_key_env is missing/],
     ["providers: { mine: { preset: google, include_usage: true } }", /include_usage is only for the kind openai/],

@@ -27,6 +27,8 @@ type ProviderEntry = {
   preset?: PresetName;
   kind?: "openai" | NativeKind;
   base_url?: string;
+  project?: string;
+  location?: string;
   api_key_env?: string;
   headers?: Record<string, string>;
   include_usage?: boolean;
@@ -122,8 +124,9 @@ function readProvider(
 ): OpenAiSettings | NativeSettings {
   const preset: Partial<Preset> = entry.preset === undefined ? {} : PRESETS[entry.preset];
   const kind = entry.kind ?? preset.kind ?? "openai";
-  const baseUrl = entry.base_url ?? preset.baseUrl;
-  if (baseUrl === undefined) problems.push(`providers.${name}: base_url is missing`);
+  const baseUrl = entry.base_url ?? (kind === "vertex" ? buildVertexUrl(entry) : preset.baseUrl);
+  const required = kind === "vertex" ? "project or location" : "base_url";
+  if (baseUrl === undefined) problems.push(`providers.${name}: ${required} is missing`);
   else if (!URL.canParse(baseUrl)) problems.push(`providers.${name}: base_url is not a URL`);
   const keyName = entry.api_key_env ?? preset.apiKeyEnv;
   const apiKey =
@@ -148,10 +151,21 @@ function readProvider(
     const includeUsage = entry.include_usage ?? preset.includeUsage ?? true;
     return { kind, ...settings, includeUsage, outputLimit: tokens === undefined ? undefined : { tokens, parameter } };
   }
-  if (keyName === undefined) problems.push(`providers.${name}: api_key_env is missing`);
+  if (kind === "vertex" && keyName !== undefined)
+    problems.push(`providers.${name}: api_key_env is not for the kind vertex, which uses Google's default credentials`);
+  if (kind !== "vertex" && keyName === undefined) problems.push(`providers.${name}: api_key_env is missing`);
   for (const setting of ["include_usage", "max_tokens_parameter"] as const)
     if (entry[setting] !== undefined) problems.push(`providers.${name}: ${setting} is only for the kind openai`);
   return { kind, ...settings, outputLimit: tokens === undefined ? undefined : { tokens } };
+}
+
+/** Returns undefined if the project or the location is missing. */
+function buildVertexUrl({ project, location }: ProviderEntry): string | undefined {
+  if (project === undefined || location === undefined) return undefined;
+  const isMultiRegion = location === "eu" || location === "us";
+  const regionalHost = isMultiRegion ? `aiplatform.${location}.rep` : `${location}-aiplatform`;
+  const host = location === "global" ? "aiplatform" : regionalHost;
+  return `https://${host}.googleapis.com/v1beta1/projects/${project}/locations/${location}/publishers/google`;
 }
 
 /** The highest temperature that a provider's own API accepts; the schema has OpenAI's. */

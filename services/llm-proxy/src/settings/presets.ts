@@ -52,6 +52,8 @@ export const PRESETS = {
     includeUsage: true,
     contextWindows: { "*": 1_000_000 },
   },
+  // Without a key: Google's default credentials, such as the workload identity of a cluster.
+  vertex: { kind: "vertex", includeUsage: true, contextWindows: { "*": 1_000_000 } },
   "google-compatible": {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     apiKeyEnv: "GEMINI_API_KEY",

@@ -89,7 +89,7 @@ export type OpenAiSettings = RemoteSettings & {
 };
 
 /** An API other than OpenAI's. */
-export type NativeKind = "anthropic" | "google" | "mistral";
+export type NativeKind = "anthropic" | "google" | "mistral" | "vertex";
 
 export type NativeSettings = RemoteSettings & { kind: NativeKind };
 

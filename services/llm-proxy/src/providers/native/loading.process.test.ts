@@ -24,7 +24,7 @@ async function listLoadedPackages(kind: string | undefined): Promise<string[]> {
   const script = `
     import { registerHooks } from "node:module";
     const loaded = new Set();
-    registerHooks({ load(url, context, nextLoad) { loaded.add(/@ai-sdk\\/[^/]+/.exec(url.split("node_modules").at(-1))?.[0]); return nextLoad(url, context); } });
+    registerHooks({ load(url, context, nextLoad) { loaded.add(/@ai-sdk\\/[^/]+|google-auth-library/.exec(url.split("node_modules").at(-1))?.[0]); return nextLoad(url, context); } });
     await import(${url("../../server.ts")});
     ${create}
     console.log(JSON.stringify([...loaded].filter(Boolean).sort()));

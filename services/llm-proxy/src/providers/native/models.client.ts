@@ -9,7 +9,7 @@ type ModelOptions = {
   fetch: typeof fetch;
 };
 
-export type CreateModel = (options: ModelOptions) => LanguageModelV4;
+export type CreateModel = (options: ModelOptions) => LanguageModelV4 | Promise<LanguageModelV4>;
 
 /** By kind. Each imports its package, so that a process without such a provider does not load the package. */
 const LOADERS: Record<NativeKind, () => Promise<CreateModel>> = {
@@ -24,6 +24,19 @@ const LOADERS: Record<NativeKind, () => Promise<CreateModel>> = {
   async mistral() {
     const { createMistral } = await import("@ai-sdk/mistral");
     return ({ settings, model, fetch }) => createMistral({ ...readOptions(settings), fetch })(model);
+  },
+  async vertex() {
+    const [{ createGoogleVertex }, { GoogleAuth }] = await Promise.all([
+      import("@ai-sdk/google-vertex"),
+      import("google-auth-library"),
+    ]);
+    // Finds the credentials as all libraries of Google do. Keeps the token, and renews it. Without a project, it would ask Google's servers for one; the
+    // URL has the project.
+    const auth = new GoogleAuth({ projectId: "none", scopes: "https://www.googleapis.com/auth/cloud-platform" });
+    return async ({ settings: { baseUrl, headers }, model, fetch }) => {
+      const googleAuthOptions = { authClient: await auth.getClient() };
+      return createGoogleVertex({ baseURL: baseUrl, headers: { ...headers }, fetch, googleAuthOptions })(model);
+    };
   },
 };
 

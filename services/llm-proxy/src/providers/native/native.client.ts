@@ -8,7 +8,7 @@ import type { CompletionRequest, Provider } from "../provider.ts";
 import { readProviderError } from "../provider-error.ts";
 import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { toWebStream } from "./event-stream-body.ts";
-import { isRefusal, toFailure } from "./failure.ts";
+import { failureFromCredentialsError, isRefusal, toFailure } from "./failure.ts";
 import { type CreateModel, loadModels } from "./models.client.ts";
 import { renderMessages } from "./render-messages.ts";
 import { StreamReader } from "./stream-reader.ts";
@@ -37,16 +37,22 @@ type Connection = { createModel: CreateModel; settings: NativeSettings; send: ty
 
 async function stream({ createModel, settings, send }: Connection, request: CompletionRequest): Promise<void> {
   let body: ResponseBody | undefined;
+  let isSent = false;
   const fetchBody: typeof fetch = async (url, init) => {
+    isSent = true;
     const response = await sendRequest(send, url, init);
     if (!(response instanceof StreamedResponse)) return response;
     body = response.stream;
     return new Response(toWebStream(body, request.onSignOfLife), response);
   };
-  const model = createModel({ settings, model: request.model, fetch: fetchBody });
+  const openStream = async () => {
+    const model = await createModel({ settings, model: request.model, fetch: fetchBody });
+    return model.doStream(createOptions(settings, request));
+  };
   try {
-    const result = await Promise.resolve(model.doStream(createOptions(settings, request))).catch((error: unknown) => {
+    const result = await waitUnlessAborted(openStream(), request.signal).catch((error: unknown) => {
       if (isRefusal(error)) return "refused" as const;
+      if (!isSent && settings.kind === "vertex") throw failureFromCredentialsError(error);
       // Without a response, the SDK could not build the request.
       throw toFailure(error, body === undefined ? "internal" : "malformed");
     });
@@ -60,6 +66,19 @@ async function stream({ createModel, settings, send }: Connection, request: Comp
   } catch (error) {
     body?.abort(READER_STOPPED);
     throw error;
+  }
+}
+
+/** Waits for a result. Rejects with the signal's reason if it is aborted, because libraries for credentials do not use the signal. */
+async function waitUnlessAborted<T>(result: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([result, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
   }
 }
 

@@ -69,6 +69,8 @@ export async function makeConnectionsReadOnly(database: Database, proxies: reado
       { url },
       `BEGIN READ WRITE; ALTER DATABASE "${name}" RESET default_transaction_read_only; COMMIT`,
     );
+  // A router keeps its connections, which stay read-only: the operator has to end them.
+  if (database.shardUrls !== undefined) for (const { url } of databases) await queryFirstRow({ url }, endSessions);
 }
 
 /** The tables that a backup contains. */

@@ -558,6 +558,7 @@ describe("parley usage, usage-audit and conversation", () => {
         unpaid: 0,
         unpaid_limit: 50,
         resets_at: expect.stringMatching(/-01T00:00:00/),
+        ...{ thresholds: [50, 80, 95, 100], events: [] },
       });
     }, 10_000);
     // The quota service counts a turn before the conversation service stores that the turn is settled.

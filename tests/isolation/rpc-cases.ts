@@ -265,6 +265,8 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
   ),
   "parley.quota.v1.QuotaService/ListMonths": notCalled("a month has the usage of every tenant"),
   "parley.quota.v1.QuotaService/CloseMonth": notCalled("a month has the usage of every tenant"),
+  "parley.quota.v1.QuotaService/ListEvents": notCalled("it lists the events of every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/SetUsageThresholds": workspaceOnly({ thresholds: [80] }),
   "parley.quota.v1.WorkspaceAdminService/CreateWorkspace": notCalled("operators see every tenant"),
   "parley.quota.v1.WorkspaceAdminService/ListWorkspaces": notCalled("operators see every tenant"),
   "parley.quota.v1.WorkspaceAdminService/ListPlans": notCalled("a plan belongs to no tenant"),

@@ -27,6 +27,7 @@ import {
 } from "@parley/service-kit";
 import { migrations } from "../migrations/index.ts";
 import type { Config } from "./config.ts";
+import { handleListEvents } from "./events/index.ts";
 import { registerHoldGauges } from "./metrics.ts";
 import { handleCloseMonth } from "./months/close-month.rpc.ts";
 import { handleListMonths } from "./months/list-months.rpc.ts";
@@ -177,6 +178,7 @@ export async function start(
       listUnpaid: (request, { signal }) => handleListUnpaid(shardFor(request.shard, signal), request),
       correctUnpaid: (request) => handleCorrectUnpaid(database, request),
       listMonths: ({ shard }, { signal }) => handleListMonths([{ number: shard, database: shardFor(shard, signal) }]),
+      listEvents: (request, { signal }) => handleListEvents(shardFor(request.shard, signal), request),
       closeMonth: (request, { signal }) =>
         handleCloseMonth({ database: shardFor(request.shard, signal), log }, request),
     },

@@ -1,4 +1,4 @@
-import { Argument, type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
+import { Argument, type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { WorkspaceDeletionAdminService } from "@parley/rpc/conversation";
 import { type Workspace, WorkspaceAdminService, WorkspaceSchema } from "@parley/rpc/quota";
 import { requireField } from "../admin/require-field.ts";
@@ -62,6 +62,20 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, r
     );
 
   group
+    .command("set-thresholds")
+    .description("Change at which usage events are recorded.")
+    .argument("<id>", "Select the workspace.")
+    .argument("<percents>", "Set percentages such as 50,80,100, or none.", parseThresholds)
+    .action((workspaceId, percents) =>
+      report(
+        callAdmin(WorkspaceAdminService, async (service) => {
+          const { thresholds } = await service.setUsageThresholds({ workspaceId, thresholds: percents });
+          return { json: { id: workspaceId, thresholds }, text: `Thresholds: ${formatThresholds(thresholds)}\n` };
+        }),
+      ),
+    );
+
+  group
     .command("delete")
     .description("Delete a workspace; its data is erased later.")
     .argument("<id>", "Select the workspace.")
@@ -104,6 +118,16 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, r
         ),
       ),
     );
+}
+
+function parseThresholds(text: string): number[] {
+  if (text === "none") return [];
+  if (!/^\d{1,3}(,\d{1,3})*$/.test(text)) throw new InvalidArgumentError('Write it like "50,80,100" or "none".');
+  return text.split(",").map(Number);
+}
+
+export function formatThresholds(thresholds: readonly number[]): string {
+  return thresholds.length === 0 ? "none" : thresholds.map((each) => `${each} %`).join(", ");
 }
 
 function toResult({ id, name, plan, cap, retentionMinutes }: Workspace): Result {

@@ -56,6 +56,7 @@ const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
   "WorkspaceAdminService/SetRetention": (target) => (
     <T text="Set how long conversations are kept: {time}" {...target} />
   ),
+  "WorkspaceAdminService/SetUsageThresholds": () => t("Set the warning thresholds"),
   "WorkspaceDeletionAdminService/DeleteWorkspace": () => t("Deleted the workspace"),
   "WorkspaceDeletionAdminService/RestoreWorkspace": () => t("Restored the workspace"),
 };

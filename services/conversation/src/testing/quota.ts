@@ -124,6 +124,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
         });
         return { month: month || "2026-11", workspaces };
       },
+      listEvents: async ({ after }) => ({ next: after }),
       // Empty, because every test's turns are too young to be reconciled.
       listReservations: async () => ({ listedUntil: new Date().toISOString() }),
       getReservations: async ({ turns }) => ({ reservations: reservationsOf(turns) }),

@@ -1,4 +1,5 @@
 import { type Database, transaction } from "@parley/service-kit";
+import { planOfMonth } from "../usage/index.ts";
 
 /** A month with usage. Times are RFC 3339 in UTC, or empty. */
 export type Month = {
@@ -90,6 +91,18 @@ const READ_TOTALS = `
          OR EXISTS (SELECT FROM quota.reservations WHERE state = 'held' AND month = to_date($1, 'YYYY-MM')) AS "hasHolds"
   FROM quota.usage WHERE month = to_date($1, 'YYYY-MM')`;
 
+// One event for each workspace with usage in the month.
+const RECORD_CLOSED = `
+  WITH locked AS MATERIALIZED (SELECT quota.lock_events())
+  INSERT INTO quota.events (workspace_id, id, type, month, threshold, generation, used, cap)
+  SELECT w.workspace_id, quota.event_id_of(w.workspace_id, 'usage.month_closed', u.month, 0, 1), 'usage.month_closed', u.month, 0, 1, u.used, p.monthly_cap
+  FROM locked
+  CROSS JOIN quota.usage u
+  JOIN quota.workspaces w USING (workspace_id)
+  JOIN quota.plans p ON p.plan = ${planOfMonth("u.month")}
+  WHERE u.month = to_date($1, 'YYYY-MM') AND u.used > 0
+  ON CONFLICT DO NOTHING`;
+
 /**
  * Closes a month if nothing is held and the usage of all workspaces still adds up to `used`. Returns undefined if the month is closed, by this call
  * or an earlier one. Settle and AdjustTurns lock the month too, so each of them either commits before the close or sees that the month is closed.
@@ -102,6 +115,7 @@ export function closeMonth(database: Database, month: string, used: number): Pro
     const { rows } = await connection.query<{ used: number; hasHolds: boolean }>(READ_TOTALS, [month]);
     if (rows[0]?.hasHolds) return "month_has_holds";
     if (rows[0]?.used !== used) return "month_changed";
+    await connection.query(RECORD_CLOSED, [month]);
     await connection.query("UPDATE quota.months SET closed_at = now() WHERE month = to_date($1, 'YYYY-MM')", [month]);
     return undefined;
   });

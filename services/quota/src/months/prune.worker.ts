@@ -1,4 +1,5 @@
 import type { Counter, Logger, Shard } from "@parley/service-kit";
+import { pruneEvents } from "../events/index.ts";
 import { addMonths, listKnownMonths } from "./months.store.ts";
 import {
   findMonthToPrune,
@@ -10,6 +11,8 @@ import {
 
 /** Void reservations are deleted this many days after they were settled. By then, no call reserves or settles their turns any more. */
 const VOID_DAYS = 7;
+/** Events are deleted after this many days. */
+const EVENT_DAYS = 90;
 /** Bounds the duration of a statement. */
 const BATCH_ROWS = 2_000;
 /** Limits rows, not batches, so that the empty batches of workspaces that earlier runs have pruned do not use up the limit. */
@@ -44,7 +47,9 @@ export async function pruneUsage(deps: PruneDeps, { number, database }: Shard, s
     return false;
   };
   const pruneVoids = () => pruneVoidReservations(database, { minAgeDays: VOID_DAYS, limit: BATCH_ROWS });
-  if (!(await pruneAll("reservations", pruneVoids)) || retentionMonths === 0) return;
+  if (!(await pruneAll("reservations", pruneVoids))) return;
+  if (!(await pruneAll("events", () => pruneEvents(database, { days: EVENT_DAYS, limit: BATCH_ROWS })))) return;
+  if (retentionMonths === 0) return;
   for (;;) {
     const month = await findMonthToPrune(database, retentionMonths);
     if (month === undefined) return;

@@ -11,16 +11,18 @@ import {
   readFromAnyShard,
   type ShardedDatabase,
 } from "@parley/service-kit";
+import { listMonthEvents, toEventMessage } from "../events/index.ts";
 import { listNearestCap, listUsage } from "./list-usage.store.ts";
 import { computeResetTime } from "./month.ts";
 import { currentMonth, readUsage } from "./usage.store.ts";
 
 const DEFAULT_PAGE_SIZE = 500;
 const DEFAULT_NEAREST_CAP_LIMIT = 10;
+const SHOWN_EVENTS = 20;
 const pageTokens = createPageTokens({ workspaceId: isWorkspaceId });
 
 /**
- * Reads a workspace's usage of a month ("YYYY-MM"), or of the current month if `month` is empty, and its retention. Throws
+ * Reads a workspace's usage of a month ("YYYY-MM"), or of the current month if `month` is empty, its newest events, and its settings. Throws
  * workspace_not_found.
  */
 export async function readMonthlyUsage(
@@ -29,8 +31,10 @@ export async function readMonthlyUsage(
 ): Promise<MessageInitShape<typeof ShowUsageResponseSchema>> {
   const usage = isWorkspaceId(workspaceId) ? await readUsage(database, workspaceId, month || undefined) : undefined;
   if (usage === undefined) throw notFound("workspace_not_found", "no such workspace");
-  const { retentionMinutes, ...figures } = usage;
-  return { usage: { ...figures, resetsAt: computeResetTime(usage.month) }, retentionMinutes };
+  const { retentionMinutes, thresholds, ...figures } = usage;
+  const events = await listMonthEvents(database, { workspaceId, month: usage.month, limit: SHOWN_EVENTS });
+  const resetsAt = computeResetTime(usage.month);
+  return { usage: { ...figures, resetsAt }, retentionMinutes, thresholds, events: events.map(toEventMessage) };
 }
 
 /** Implements the calls of WorkspaceAdminService that only read usage. */

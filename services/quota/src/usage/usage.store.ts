@@ -22,6 +22,8 @@ export type Usage = {
   creditLeft: number;
   /** The workspace's current retention; 0 for none. */
   retentionMinutes: number;
+  /** The workspace's current thresholds in percent of the cap, the lowest first. */
+  thresholds: number[];
 };
 
 export type WorkspaceMonth = {
@@ -72,7 +74,7 @@ const READ_USAGE = `
          coalesce(u.credit_used, 0) AS "creditUsed", coalesce(u.overage_used, 0) AS "overageUsed", p.monthly_overage AS "overageCap",
          (SELECT coalesce(sum(c.messages - c.used - c.held), 0)::integer FROM quota.credits c
           WHERE c.workspace_id = w.workspace_id AND quota.is_usable(c)) AS "creditLeft",
-         w.retention_minutes AS "retentionMinutes"
+         w.retention_minutes AS "retentionMinutes", w.usage_thresholds AS thresholds
   FROM selected
   CROSS JOIN quota.workspaces w
   JOIN quota.plans p ON p.plan = ${planOfMonth("selected.month")}

@@ -14,7 +14,7 @@ import { resetUnpaid } from "../unpaid/index.ts";
 import { createAdjustmentAdmin, createUsageAdmin, readMonthlyUsage } from "../usage/index.ts";
 import { requireWorkspace, toWorkspaceMessage } from "./get-workspace.rpc.ts";
 import { listPlans, updateKnowledgeLimits, updateOverage } from "./plans.store.ts";
-import { insertWorkspace, listWorkspaces, updatePlan, updateRetention } from "./workspaces.store.ts";
+import { insertWorkspace, listWorkspaces, updatePlan, updateRetention, updateThresholds } from "./workspaces.store.ts";
 
 /** Implements WorkspaceAdminService. `newId` generates the id of a workspace if the request has none. */
 export function createWorkspaceAdmin(
@@ -71,6 +71,14 @@ export function createWorkspaceAdmin(
       await requireWorkspace(database, workspaceId);
       await updateRetention(database, workspaceId, retentionMinutes);
       return { workspace: await requireWorkspace(database, workspaceId) };
+    },
+    async setUsageThresholds({ workspaceId, ...request }) {
+      const thresholds = [...new Set(request.thresholds)].sort((a, b) => a - b);
+      if (thresholds.length < request.thresholds.length) throw invalidArgument("thresholds must differ");
+      if (thresholds.some((each) => each < 1 || each > 100)) throw invalidArgument("each threshold must be 1 to 100");
+      await requireWorkspace(database, workspaceId);
+      await updateThresholds(database, workspaceId, thresholds);
+      return { thresholds };
     },
     async resetUnpaid({ workspaceId }) {
       await requireWorkspace(database, workspaceId);

@@ -95,6 +95,19 @@ export async function updateRetention(database: Database, id: string, minutes: n
   return rowCount === 1;
 }
 
+/** Sets at which percentages of the cap the workspace's usage records events. Returns false if the workspace is unknown. */
+export async function updateThresholds(
+  database: Database,
+  id: string,
+  thresholds: readonly number[],
+): Promise<boolean> {
+  const { rowCount } = await database.query(
+    "UPDATE quota.workspaces SET usage_thresholds = $2 WHERE workspace_id = $1",
+    [id, thresholds],
+  );
+  return rowCount === 1;
+}
+
 export type WorkspaceRetention = { workspaceId: string; retentionMinutes: number };
 
 /** `after` is the last workspace of the previous page. */

@@ -1,11 +1,12 @@
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
-import { type MonthlyUsage, WorkspaceAdminService } from "@parley/rpc/quota";
+import { type MonthlyUsage, type UsageEvent, UsageEventSchema, WorkspaceAdminService } from "@parley/rpc/quota";
 import type { CallAdmin } from "../../admin/call.ts";
 import { requireField } from "../../admin/require-field.ts";
 import { runBilling, SORT_KEYS } from "../../billing/billing.ts";
 import { reportBilling } from "../../billing/report.ts";
 import type { Context } from "../../context.ts";
 import { CliError } from "../../errors.ts";
+import { messageToJson } from "../../output/json.ts";
 import type { Result } from "../../output/result.ts";
 import { formatCount, formatFields, formatTable } from "../../output/table.ts";
 import { monthOption, refuseEmpty, wholeNumberParser, workspaceOption } from "../options.ts";
@@ -59,8 +60,23 @@ export function addUsageCommand(program: CommandUnknownOpts, context: Context): 
 function showUsage(callAdmin: CallAdmin, workspaceId: string, month: string): Promise<Result> {
   return callAdmin(WorkspaceAdminService, async (service) => {
     const response = await service.showUsage({ workspaceId, month });
-    return describeUsage(workspaceId, requireField(response.usage));
+    const { json, text } = describeUsage(workspaceId, requireField(response.usage));
+    const { thresholds, events } = response;
+    return {
+      json: { ...(json as object), thresholds, events: events.map((each) => messageToJson(UsageEventSchema, each)) },
+      text: events.length === 0 ? text : `${text}\n${formatEvents(events)}`,
+    };
   });
+}
+
+function formatEvents(events: readonly UsageEvent[]): string {
+  return formatTable(
+    ["time", "event", "threshold", "used", "cap"],
+    events.map(({ occurredAt, type, threshold, used, cap }) => [
+      ...[occurredAt, type, threshold === 0 ? "–" : `${threshold} %`, used, cap],
+    ]),
+    "No events.",
+  );
 }
 
 async function showNearestCap(callAdmin: CallAdmin, limit = 0): Promise<Result> {

@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { AuditLogEntry } from "../../rpc/v1/audit_log_pb.js";
-import type { Month, Workspace } from "./types_pb.js";
+import type { Month, UsageEvent, Workspace } from "./types_pb.js";
 
 /**
  * Describes the file parley/quota/v1/admin.proto.
@@ -746,6 +746,53 @@ export declare type SetRetentionResponse = Message<"parley.quota.v1.SetRetention
 export declare const SetRetentionResponseSchema: GenMessage<SetRetentionResponse>;
 
 /**
+ * SetUsageThresholdsRequest names a workspace and its thresholds.
+ *
+ * @generated from message parley.quota.v1.SetUsageThresholdsRequest
+ */
+export declare type SetUsageThresholdsRequest = Message<"parley.quota.v1.SetUsageThresholdsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The thresholds in percent of the plan's cap, 1 to 100, at most 10. None if empty.
+   *
+   * @generated from field: repeated int32 thresholds = 2;
+   */
+  thresholds: number[];
+};
+
+/**
+ * Describes the message parley.quota.v1.SetUsageThresholdsRequest.
+ * Use `create(SetUsageThresholdsRequestSchema)` to create a new message.
+ */
+export declare const SetUsageThresholdsRequestSchema: GenMessage<SetUsageThresholdsRequest>;
+
+/**
+ * SetUsageThresholdsResponse holds the thresholds.
+ *
+ * @generated from message parley.quota.v1.SetUsageThresholdsResponse
+ */
+export declare type SetUsageThresholdsResponse = Message<"parley.quota.v1.SetUsageThresholdsResponse"> & {
+  /**
+   * The thresholds after the change, the lowest first.
+   *
+   * @generated from field: repeated int32 thresholds = 1;
+   */
+  thresholds: number[];
+};
+
+/**
+ * Describes the message parley.quota.v1.SetUsageThresholdsResponse.
+ * Use `create(SetUsageThresholdsResponseSchema)` to create a new message.
+ */
+export declare const SetUsageThresholdsResponseSchema: GenMessage<SetUsageThresholdsResponse>;
+
+/**
  * ShowUsageRequest names a workspace and a month.
  *
  * @generated from message parley.quota.v1.ShowUsageRequest
@@ -896,6 +943,20 @@ export declare type ShowUsageResponse = Message<"parley.quota.v1.ShowUsageRespon
    * @generated from field: int32 retention_minutes = 2;
    */
   retentionMinutes: number;
+
+  /**
+   * The newest events of the month, at most 20, the newest first.
+   *
+   * @generated from field: repeated parley.quota.v1.UsageEvent events = 3;
+   */
+  events: UsageEvent[];
+
+  /**
+   * The workspace's current thresholds in percent of the plan's cap, the lowest first.
+   *
+   * @generated from field: repeated int32 thresholds = 4;
+   */
+  thresholds: number[];
 };
 
 /**
@@ -1609,6 +1670,19 @@ export declare const WorkspaceAdminService: GenService<{
     methodKind: "unary";
     input: typeof SetRetentionRequestSchema;
     output: typeof SetRetentionResponseSchema;
+  },
+  /**
+   * SetUsageThresholds changes at which shares of the plan's cap the workspace's usage records an event usage.threshold. Idempotent.
+   *
+   * Errors: NOT_FOUND (workspace_not_found); INVALID_ARGUMENT (invalid_argument) for more than 10 thresholds, a repeated one, or one
+   * that is not 1 to 100.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.SetUsageThresholds
+   */
+  setUsageThresholds: {
+    methodKind: "unary";
+    input: typeof SetUsageThresholdsRequestSchema;
+    output: typeof SetUsageThresholdsResponseSchema;
   },
   /**
    * ShowUsage reads a workspace's usage of one month, and its retention.

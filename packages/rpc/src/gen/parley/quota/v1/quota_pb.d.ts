@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Month, Workspace } from "./types_pb.js";
+import type { Month, UsageEvent, Workspace } from "./types_pb.js";
 
 /**
  * Describes the file parley/quota/v1/quota.proto.
@@ -627,6 +627,67 @@ export declare type GetMonthResponse = Message<"parley.quota.v1.GetMonthResponse
  * Use `create(GetMonthResponseSchema)` to create a new message.
  */
 export declare const GetMonthResponseSchema: GenMessage<GetMonthResponse>;
+
+/**
+ * ListEventsRequest selects a page of events.
+ *
+ * @generated from message parley.quota.v1.ListEventsRequest
+ */
+export declare type ListEventsRequest = Message<"parley.quota.v1.ListEventsRequest"> & {
+  /**
+   * The `next` of the previous page; 0 for the first event.
+   *
+   * @generated from field: int64 after = 1;
+   */
+  after: bigint;
+
+  /**
+   * Events per page, at most 1,000; 0 for 500.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The logical shard of the workspaces; 0 without shards.
+   *
+   * @generated from field: int32 shard = 3;
+   */
+  shard: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListEventsRequest.
+ * Use `create(ListEventsRequestSchema)` to create a new message.
+ */
+export declare const ListEventsRequestSchema: GenMessage<ListEventsRequest>;
+
+/**
+ * ListEventsResponse is a page of events.
+ *
+ * @generated from message parley.quota.v1.ListEventsResponse
+ */
+export declare type ListEventsResponse = Message<"parley.quota.v1.ListEventsResponse"> & {
+  /**
+   * The events, oldest first.
+   *
+   * @generated from field: repeated parley.quota.v1.UsageEvent events = 1;
+   */
+  events: UsageEvent[];
+
+  /**
+   * The position of the last event; the request's `after` if there is none.
+   *
+   * @generated from field: int64 next = 2;
+   */
+  next: bigint;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListEventsResponse.
+ * Use `create(ListEventsResponseSchema)` to create a new message.
+ */
+export declare const ListEventsResponseSchema: GenMessage<ListEventsResponse>;
 
 /**
  * ReservationKey names a turn.
@@ -1284,7 +1345,7 @@ export declare const ReservationStateSchema: GenEnum<ReservationState>;
  * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve. It also calls GetWorkspace
  * to read the cap of a workspace whose keys ask suspicious visitors for challenges, and without a workspace, to check that
  * the quota service accepts its calls. The conversation service calls Settle, GetWorkspace, ListRetentions, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns,
- * ListUnpaid, CorrectUnpaid, ListMonths and CloseMonth.
+ * ListUnpaid, CorrectUnpaid, ListMonths, CloseMonth and ListEvents.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.
@@ -1511,6 +1572,22 @@ export declare const QuotaService: GenService<{
     methodKind: "unary";
     input: typeof CloseMonthRequestSchema;
     output: typeof CloseMonthResponseSchema;
+  },
+  /**
+   * ListEvents lists a shard's events after a position, in the order in which they were committed. A later call never finds an
+   * event before `next`. The list is empty while a transaction that adds events is running. If the database was restored to an
+   * earlier time, the list starts again at the first event, so the caller must skip events whose ID it has. Events are deleted
+   * after 90 days.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid page_size or a negative position.
+   * Deadline: 5 s.
+   *
+   * @generated from rpc parley.quota.v1.QuotaService.ListEvents
+   */
+  listEvents: {
+    methodKind: "unary";
+    input: typeof ListEventsRequestSchema;
+    output: typeof ListEventsResponseSchema;
   },
 }>;
 

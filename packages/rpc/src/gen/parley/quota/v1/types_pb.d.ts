@@ -89,6 +89,83 @@ export declare type Workspace = Message<"parley.quota.v1.Workspace"> & {
 export declare const WorkspaceSchema: GenMessage<Workspace>;
 
 /**
+ * UsageEvent is a change of a workspace's usage that others may want to know of.
+ *
+ * @generated from message parley.quota.v1.UsageEvent
+ */
+export declare type UsageEvent = Message<"parley.quota.v1.UsageEvent"> & {
+  /**
+   * The ID, a UUID. An event that is recorded again after a database was restored has the same ID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 2;
+   */
+  workspaceId: string;
+
+  /**
+   * usage.threshold: the messages charged to the plan have reached a threshold of the plan's cap. usage.resolved: they have fallen
+   * below it again, by a correction or a change of the plan. usage.month_closed: the month's usage is final.
+   *
+   * @generated from field: string type = 3;
+   */
+  type: string;
+
+  /**
+   * When, by the database's clock, RFC 3339 in UTC.
+   *
+   * @generated from field: string occurred_at = 4;
+   */
+  occurredAt: string;
+
+  /**
+   * The UTC month, "YYYY-MM".
+   *
+   * @generated from field: string month = 5;
+   */
+  month: string;
+
+  /**
+   * The threshold in percent of the cap; 0 for usage.month_closed.
+   *
+   * @generated from field: int32 threshold = 6;
+   */
+  threshold: number;
+
+  /**
+   * Rises by one when the usage of the month falls below a threshold. So a threshold is recorded once per month and generation.
+   *
+   * @generated from field: int32 generation = 7;
+   */
+  generation: number;
+
+  /**
+   * The messages charged to the plan at the event; for usage.month_closed all counted messages of the month.
+   *
+   * @generated from field: int32 used = 8;
+   */
+  used: number;
+
+  /**
+   * The plan's messages per month.
+   *
+   * @generated from field: int32 cap = 9;
+   */
+  cap: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.UsageEvent.
+ * Use `create(UsageEventSchema)` to create a new message.
+ */
+export declare const UsageEventSchema: GenMessage<UsageEvent>;
+
+/**
  * Month is a month with the usage of all workspaces. Times are by the database's clock, RFC 3339 in UTC.
  *
  * @generated from message parley.quota.v1.Month

@@ -10,7 +10,7 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
  * Describes the file parley/quota/v1/types.proto.
  */
 export const file_parley_quota_v1_types = /*@__PURE__*/
-  fileDesc("ChtwYXJsZXkvcXVvdGEvdjEvdHlwZXMucHJvdG8SD3BhcmxleS5xdW90YS52MSLGAQoJV29ya3NwYWNlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEcGxhbhgDIAEoCRILCgNjYXAYBCABKAUSEgoKY3JlYXRlZF9hdBgFIAEoCRIZChFyZXRlbnRpb25fbWludXRlcxgGIAEoBRISCgpkZWxldGVkX2F0GAcgASgJEh8KF21heF9rbm93bGVkZ2VfZG9jdW1lbnRzGAggASgFEiAKGG1heF9rbm93bGVkZ2VfY2hhcmFjdGVycxgJIAEoBSJ/CgVNb250aBINCgVtb250aBgBIAEoCRIMCgR1c2VkGAIgASgDEgwKBGhlbGQYAyABKAMSEQoJY2xvc2VkX2F0GAQgASgJEg4KBnBydW5lZBgFIAEoAxIRCglwcnVuZWRfYXQYBiABKAkSFQoNZW5kZWRfc2Vjb25kcxgHIAEoAWIGcHJvdG8z");
+  fileDesc("ChtwYXJsZXkvcXVvdGEvdjEvdHlwZXMucHJvdG8SD3BhcmxleS5xdW90YS52MSLGAQoJV29ya3NwYWNlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEcGxhbhgDIAEoCRILCgNjYXAYBCABKAUSEgoKY3JlYXRlZF9hdBgFIAEoCRIZChFyZXRlbnRpb25fbWludXRlcxgGIAEoBRISCgpkZWxldGVkX2F0GAcgASgJEh8KF21heF9rbm93bGVkZ2VfZG9jdW1lbnRzGAggASgFEiAKGG1heF9rbm93bGVkZ2VfY2hhcmFjdGVycxgJIAEoBSKiAQoKVXNhZ2VFdmVudBIKCgJpZBgBIAEoCRIUCgx3b3Jrc3BhY2VfaWQYAiABKAkSDAoEdHlwZRgDIAEoCRITCgtvY2N1cnJlZF9hdBgEIAEoCRINCgVtb250aBgFIAEoCRIRCgl0aHJlc2hvbGQYBiABKAUSEgoKZ2VuZXJhdGlvbhgHIAEoBRIMCgR1c2VkGAggASgFEgsKA2NhcBgJIAEoBSJ/CgVNb250aBINCgVtb250aBgBIAEoCRIMCgR1c2VkGAIgASgDEgwKBGhlbGQYAyABKAMSEQoJY2xvc2VkX2F0GAQgASgJEg4KBnBydW5lZBgFIAEoAxIRCglwcnVuZWRfYXQYBiABKAkSFQoNZW5kZWRfc2Vjb25kcxgHIAEoAWIGcHJvdG8z");
 
 /**
  * Describes the message parley.quota.v1.Workspace.
@@ -20,9 +20,16 @@ export const WorkspaceSchema = /*@__PURE__*/
   messageDesc(file_parley_quota_v1_types, 0);
 
 /**
+ * Describes the message parley.quota.v1.UsageEvent.
+ * Use `create(UsageEventSchema)` to create a new message.
+ */
+export const UsageEventSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_types, 1);
+
+/**
  * Describes the message parley.quota.v1.Month.
  * Use `create(MonthSchema)` to create a new message.
  */
 export const MonthSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_types, 1);
+  messageDesc(file_parley_quota_v1_types, 2);
 

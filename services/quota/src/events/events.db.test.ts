@@ -82,7 +82,7 @@ test("a fall below a threshold is recorded and begins a generation, in which the
   await adjust(-2);
   await adjust(-1);
   expect(await eventsOf(workspaceId)).toEqual([...first, "usage.resolved 80 #1 7/10"]);
-  await adjust(1);
+  await adjust(2);
   expect(await eventsOf(workspaceId)).toEqual([
     ...[...first, "usage.resolved 80 #1 7/10"],
     "usage.threshold 80 #2 8/10",

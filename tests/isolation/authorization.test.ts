@@ -59,6 +59,7 @@ function requestFor(name: string, { workspaceId, publicKey, ...ids }: TenantData
     case "CreateWorkspace":
       return { name: "New", plan: "free" };
     case "SetKnowledgeLimits":
+    case "SetOverage":
       return { plan: "pro" };
     case "CheckProvider":
       return { model: "openai:default" };

@@ -18,6 +18,7 @@ export type Identifiers = {
   caseId: string;
   kid: string;
   webhookId: string;
+  creditId: string;
   visitorId: string;
 };
 
@@ -279,7 +280,9 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
     }),
   },
   "parley.quota.v1.WorkspaceAdminService/ListCredits": workspaceOnly(),
-  "parley.quota.v1.WorkspaceAdminService/RevokeCredit": notCalled("no tenant may call it, and the service tests it"),
+  "parley.quota.v1.WorkspaceAdminService/RevokeCredit": {
+    requests: ({ workspaceId }, { creditId }) => [{ workspaceId, creditId }],
+  },
   "parley.quota.v1.WorkspaceAdminService/SetPlan": workspaceOnly({ plan: "scale" }),
   "parley.quota.v1.WorkspaceAdminService/SetRetention": workspaceOnly({ retentionMinutes: 0 }),
   "parley.quota.v1.WorkspaceAdminService/ShowUsage": workspaceOnly({ month }),

@@ -1,6 +1,7 @@
 import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
 import { createContextKey, type HandlerContext, type Interceptor } from "@connectrpc/connect";
 import { type AdminAccess, AdminScope, admin_access, mayCall } from "@parley/rpc/access";
+import { isWorkspaceId } from "@parley/rpc/formats";
 import type { AuditLog } from "../audit-log/audit-log.admin.ts";
 import { describeCall } from "../audit-log/describe-call.ts";
 import { notFound, ServiceError } from "../errors.ts";
@@ -61,7 +62,7 @@ export function createAdminGuard({ tokens, verifyToken, auditLog, isDeleted }: A
   }
 
   async function requireNotDeleted(workspaceId: string): Promise<void> {
-    if (await isDeleted?.(workspaceId)) throw workspaceNotFound();
+    if (isWorkspaceId(workspaceId) && (await isDeleted?.(workspaceId))) throw workspaceNotFound();
   }
 
   return {

@@ -5,6 +5,7 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { chat } from "../system/chat.ts";
 import { cliEnv, runCliInProcess, runCliJson } from "../system/cli.ts";
+import { createPlan } from "../system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 
 // A command takes seconds on a busy machine.
@@ -95,4 +96,29 @@ test("a webhook's settings and secret can be changed, and it can be disabled and
   expect(await json("delete", id)).toEqual({ id, deleted: true });
   const missing = await run("show", id);
   expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("no such webhook endpoint")]);
+});
+
+test("a webhook reports once each threshold that a workspace's usage reaches, and that it was resolved", async () => {
+  respond = (response) => response.writeHead(204).end();
+  await createPlan(system.database, "two", 2);
+  const small = await createTenant(system.admin, { plan: "two" });
+  const { workspaceId } = small;
+  const types = "usage.threshold,usage.resolved";
+  const added = ["webhook", "add", "--url", url, "--types", types, "--workspace", workspaceId];
+  const { secret } = await runCliJson<Endpoint>(added, env);
+  received.length = 0;
+  const events = () =>
+    received
+      .map(({ text, headers }) => new Webhook(secret).verify(text, headers) as Body)
+      .map(({ type, data }) => `${type} ${data.threshold} ${data.generation} ${data.used}`)
+      .sort();
+  await chat(system.url(), small);
+  await expect.poll(events, { timeout: 20_000 }).toEqual(["usage.threshold 50 1 1"]);
+  await chat(system.url(), small);
+  const all = ["usage.threshold 100 1 2", "usage.threshold 50 1 1", "usage.threshold 80 1 2", "usage.threshold 95 1 2"];
+  await expect.poll(events, { timeout: 20_000 }).toEqual(all);
+  await system.admin.workspaces.setPlan({ workspaceId, plan: "pro" });
+  await expect
+    .poll(() => events().filter((each) => each.startsWith("usage.resolved")).length, { timeout: 20_000 })
+    .toBe(4);
 });

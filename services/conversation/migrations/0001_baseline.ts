@@ -18,7 +18,7 @@ export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP FUNCTION conversation.delete_expired_audit_log_entries(), conversation.prune_turns(text, date, integer);
     DROP TABLE conversation.audit_log, conversation.task_leases,
-      conversation.webhook_deliveries, conversation.webhook_endpoints, conversation.events,
+      conversation.webhook_deliveries, conversation.webhook_endpoints, conversation.usage_events, conversation.events,
       conversation.bot_reply_counts, conversation.reply_counts, conversation.turn_totals, conversation.closed_months, conversation.outbox,
       conversation.refusal_counts, conversation.closed_turns, conversation.edges, conversation.turns,
       conversation.workspace_deletions, conversation.erasures, conversation.messages, conversation.session_visitors, conversation.sessions,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { sqlState } from "@parley/service-kit";
 import { migrate, revertMigrations } from "@parley/service-kit/migrations";
 import { createDatabase } from "@parley/test-support";
@@ -7,6 +8,7 @@ import { putTool } from "../src/bot-rules/tools.store.ts";
 import { insertLogo } from "../src/bots/logos.store.ts";
 import { storeErasure } from "../src/erasures/erasures.store.ts";
 import { insertCase, insertRun } from "../src/evaluations/evaluations.store.ts";
+import { recordUsageEvents } from "../src/events/usage-events.store.ts";
 import { insertIdentityKey } from "../src/identity-keys/identity-keys.store.ts";
 import { insertKey } from "../src/keys/keys.store.ts";
 import { claimSource, readUnembedded, storeEmbeddings } from "../src/knowledge/embeddings.store.ts";
@@ -62,6 +64,11 @@ async function fill() {
     { cases: 1, searched: 1, found: 1, semanticFailures: 0, results },
   );
   await queueTestEvent(db.database, await addEndpoint(db.database, workspaceId));
+  await recordUsageEvents(
+    db.database,
+    [{ workspaceId, id: randomUUID(), type: "usage.threshold", occurredAt: "2026-10-01T00:00:00Z", data: {} }],
+    1n,
+  );
   const turn = newTurn(bot);
   await renewEdge(db.database, edgeFields(turn.edgeId), 30);
   await runTurn(db.database, turn);
@@ -112,7 +119,7 @@ async function rowCounts() {
 test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(32);
+  expect(Object.keys(before)).toHaveLength(33);
   expect(Object.values(before)).not.toContain(0);
   const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);

@@ -13,6 +13,7 @@ const QUOTA_METHODS = [
   "listMonths",
   "closeMonth",
   "listRetentions",
+  "listEvents",
 ] as const;
 
 /** Returns the client of quota for the workspaces of one shard. */

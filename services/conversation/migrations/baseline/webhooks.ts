@@ -7,12 +7,23 @@ export const WEBHOOKS = `
     event_id     uuid NOT NULL DEFAULT gen_random_uuid(),
     type         text NOT NULL,
     occurred_at  timestamptz NOT NULL,
+    -- Later than occurred_at if quota's database had the event first.
+    recorded_at  timestamptz NOT NULL DEFAULT now(),
     -- The session that the event is about; NULL if it is about none.
     session_id   uuid,
     data         jsonb NOT NULL,
     PRIMARY KEY (workspace_id, event_id)
   );
-  CREATE INDEX events_occurred ON conversation.events (occurred_at);
+  CREATE INDEX events_recorded ON conversation.events (recorded_at);
+
+  -- The events of quota's database that were recorded. If that database was restored to an earlier time, quota lists events again.
+  CREATE TABLE conversation.usage_events (
+    workspace_id text NOT NULL,
+    event_id     uuid NOT NULL,
+    recorded_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (workspace_id, event_id)
+  );
+  CREATE INDEX usage_events_recorded ON conversation.usage_events (recorded_at);
 
   CREATE TABLE conversation.webhook_endpoints (
     workspace_id        text NOT NULL,

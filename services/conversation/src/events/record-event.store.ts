@@ -12,16 +12,29 @@ export type EventExpressions = {
   session: string;
   /** A jsonb of ids and counts, without texts of visitors and models. */
   data: string;
+  /** A UUID; by default a new one. */
+  id?: string;
+  /** By default the time of the statement. */
+  occurredAt?: string;
 };
 
 /**
  * The body of a CTE that records events in the statement that causes them. It records nothing for a workspace without an enabled endpoint that wants
  * the type, whose turns therefore cost one probe of a small table's index more.
  */
-export function recordEventSql({ source, where = "true", workspace, type, session, data }: EventExpressions): string {
+export function recordEventSql({
+  source,
+  where = "true",
+  workspace,
+  type,
+  session,
+  data,
+  ...rest
+}: EventExpressions): string {
+  const { id = "gen_random_uuid()", occurredAt = "now()" } = rest;
   return `
-    INSERT INTO conversation.events (workspace_id, type, occurred_at, session_id, data)
-    SELECT ${workspace}, ${type}, now(), ${session}, ${data}
+    INSERT INTO conversation.events (workspace_id, event_id, type, occurred_at, session_id, data)
+    SELECT ${workspace}, ${id}, ${type}, ${occurredAt}, ${session}, ${data}
     FROM ${source}
     WHERE ${where} AND EXISTS (
       SELECT FROM conversation.webhook_endpoints w

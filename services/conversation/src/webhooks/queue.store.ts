@@ -7,18 +7,18 @@ const CLAIM_SECONDS = 60;
 const LONGEST_TRANSACTION_SECONDS = 15;
 
 // One statement moves events to the queues, so a failure loses none and doubles none. It numbers an endpoint's events in the order in which they
-// occurred. The endpoint's row is locked, so no two events get one number.
+// were recorded. The endpoint's row is locked, so no two events get one number.
 const COPY_EVENTS = `
   WITH taken AS (
     DELETE FROM conversation.events e
     WHERE e.ctid = ANY (ARRAY(
       SELECT n.ctid FROM conversation.events n
-      WHERE n.occurred_at >= $2::timestamptz ORDER BY n.occurred_at LIMIT $1 FOR UPDATE SKIP LOCKED
+      WHERE n.recorded_at >= $2::timestamptz ORDER BY n.recorded_at LIMIT $1 FOR UPDATE SKIP LOCKED
     ))
     RETURNING e.*
   ), wanted AS (
     SELECT t.*, w.endpoint_id,
-           row_number() OVER (PARTITION BY w.workspace_id, w.endpoint_id ORDER BY t.occurred_at, t.event_id) AS place
+           row_number() OVER (PARTITION BY w.workspace_id, w.endpoint_id ORDER BY t.recorded_at, t.occurred_at, t.event_id) AS place
     FROM taken t CROSS JOIN LATERAL (
       SELECT w.workspace_id, w.endpoint_id FROM conversation.webhook_endpoints w
       WHERE w.workspace_id = t.workspace_id AND w.disabled_at IS NULL AND (w.types = '{}' OR t.type = ANY (w.types)) OFFSET 0
@@ -41,7 +41,7 @@ const COPY_EVENTS = `
 
 export type CopiedEvents = { taken: number; queued: (EndpointRef & { events: number })[] };
 
-/** Moves up to `limit` events that occurred since `since` to the queues of the endpoints that want them. */
+/** Moves up to `limit` events that were recorded since `since` to the queues of the endpoints that want them. */
 export async function copyEvents(database: Database, limit: number, since = "-infinity"): Promise<CopiedEvents> {
   const { rows } = await database.query<CopiedEvents>({
     name: "copy_events",
@@ -217,7 +217,7 @@ const MEASURE = `
       SELECT occurred_at FROM conversation.webhook_deliveries WHERE status = 'pending' LIMIT ${MAX_COUNTED}
     ) p
   ) AS "oldestSeconds",
-  (SELECT coalesce(extract(epoch FROM now() - min(occurred_at)), 0)::float8 FROM conversation.events) AS "uncopiedSeconds"`;
+  (SELECT coalesce(extract(epoch FROM now() - min(recorded_at)), 0)::float8 FROM conversation.events) AS "uncopiedSeconds"`;
 
 /** Returns the number of undelivered events (up to 100,000), the age of the oldest of these, and of the oldest event that is in no queue yet. */
 export async function measureWebhooks(

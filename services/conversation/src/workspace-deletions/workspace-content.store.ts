@@ -46,6 +46,7 @@ const TABLES = [
   "erasures",
   "refusal_counts",
   "events",
+  "usage_events",
   "webhook_endpoints",
   "bots",
 ] as const;

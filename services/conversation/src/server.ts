@@ -1,53 +1,34 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
-import { type RpcClient, RpcError, status } from "@parley/rpc";
+import { RpcError, status } from "@parley/rpc";
 import { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
-import { LlmService } from "@parley/rpc/llm";
 import type { Outcome } from "@parley/rpc/outcomes";
-import { QuotaService } from "@parley/rpc/quota";
 import {
-  type AuditLog,
   type CallGuard,
-  CallPool,
-  connectPeer,
   createAuditLogCounter,
   createCallGuard,
   createGrpcServer,
-  createPoolMetrics,
   createReadinessProbe,
-  createRpcClientFailureCounter,
   createRpcServerHistogram,
-  type Database,
-  FairQueue,
   type Lifecycle,
   type Logger,
-  logMissingRoleTimeouts,
   openAuditLog,
   openInternalTokens,
-  openRoutedPool,
-  openSecret,
-  openShards,
   openTokens,
   type Registry,
   rememberShard,
   requireShard,
   runForWorkspace,
   runPeriodically,
-  type SecretOptions,
   type ServiceMetrics,
   type Shard,
   startOpsServer,
-  type Tokens,
   watchCertificates,
 } from "@parley/service-kit";
-import { createGuardedSender } from "@parley/service-kit/egress";
 import { migrations } from "../migrations/index.ts";
 import { registerAdminServices } from "./admin-services.ts";
 import { createBotConfigCache } from "./bots/bot-configs.service.ts";
 import type { Config } from "./config.ts";
-import { VisitorEraser } from "./erasures/erasures.worker.ts";
-import { KeyUses } from "./keys/key-uses.worker.ts";
-import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { SemanticSearch } from "./knowledge/semantic-search.service.ts";
 import {
   createClosedTurnCounter,
@@ -61,6 +42,7 @@ import {
   registerOutboxGauges,
 } from "./metrics.ts";
 import { createPeriodicTasks } from "./periodic-tasks.ts";
+import { openPools } from "./pools.ts";
 import { QuestionSearch } from "./questions/index.ts";
 import {
   createCallLogComparison,
@@ -69,30 +51,18 @@ import {
   registerReconciliationGauges,
 } from "./reconciliation/index.ts";
 import { createRpcHandlers, createSessionHandlers } from "./rpc-handlers.ts";
-import { ExportPacer, type OwnerReadPool } from "./sessions/index.ts";
 import { Settlers } from "./settlement/settlers.worker.ts";
-import { llmOfShard, quotaOfShard } from "./shard-peers.ts";
-import { Sweeper } from "./sweeping/sweeper.worker.ts";
+import { connectPeers, quotaOfShard } from "./shard-peers.ts";
+import { createShardWorkers } from "./shard-workers.ts";
 import type { NotifySettler } from "./turns/index.ts";
 import { registerUsageAuditGauge } from "./usage-audit/usage-audit.worker.ts";
-import {
-  createAttemptQueue,
-  createDeliveryCounter,
-  registerWebhookGauges,
-  SecretBox,
-  sendWebhook,
-  WebhookDispatcher,
-  type WebhookRequest,
-} from "./webhooks/index.ts";
+import { createWebhooks, registerWebhookGauges } from "./webhooks/index.ts";
 import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.service.ts";
 
 /** How long a stopping process waits for the settler. */
 const SETTLER_STOP_MS = 10_000;
 /** How long a stopping process waits for the running attempts to deliver webhooks, of which each takes up to 10 s. */
 const WEBHOOKS_STOP_MS = 12_000;
-/** The share of a pool's connections that periodic tasks may use together. The rest remains for turns. */
-const TASK_CONNECTION_SHARE = 0.5;
-
 /** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
 export async function start(
   config: Config,
@@ -290,110 +260,6 @@ export async function start(
   await grpc.listen();
   isServing = true;
   settler.start();
-}
-
-function openPools(config: Config, registry: Registry, log: Logger, lifecycle: Lifecycle) {
-  const { databaseUrl: url, databasePool, usesPreparedStatements, shardCount } = config;
-  const { closingSignal } = lifecycle;
-  const options = { url, usesPreparedStatements, closingSignal, keyedTable: "conversation.turns" };
-  const ownerConnections = Math.max(1, Math.floor(databasePool / 5));
-  const mainOptions = { applicationName: "parley-conversation", maxConnections: databasePool - ownerConnections };
-  const ownerOptions = { applicationName: "parley-conversation-export", maxConnections: ownerConnections };
-  const sharded = openShards({ ...options, ...mainOptions, shardCount }, log, lifecycle);
-  const ownerDatabase = openRoutedPool(sharded, { ...options, ...ownerOptions }, log, lifecycle);
-  const calls = new CallPool(sharded.database);
-  const observePool = createPoolMetrics(registry);
-  observePool("main", sharded.database, calls);
-  observePool("export", ownerDatabase);
-  const shards = sharded.shards.map(({ number, database }) => {
-    const isMain = database === sharded.database;
-    const shard = { number, database, calls: isMain ? calls : new CallPool(database) };
-    if (!isMain) observePool(`shard_${number}`, database, shard.calls);
-    return shard;
-  });
-  void logMissingRoleTimeouts(requireShard(shards, 0).database, log);
-  const ownerReadPool: OwnerReadPool = {
-    database: ownerDatabase,
-    limiter: new FairQueue({ maxActiveOfWorkspace: 1 }),
-    pacer: new ExportPacer(),
-  };
-  return {
-    /** The whole main pool, for work that must complete, such as closing a turn; and the pool of each shard. */
-    sharded,
-    /** A share of the main pool, for calls that may be refused or cancelled. */
-    calls,
-    /** The pool of each shard, and a share of it for such calls. */
-    shards,
-    ownerReadPool,
-  };
-}
-
-type WebhooksDeps = {
-  registry: Registry;
-  auditLog: AuditLog;
-  log: Logger;
-  lifecycle: Lifecycle;
-  secretOptions: SecretOptions;
-};
-
-/** Creates what the dispatchers of all shards share. */
-function createWebhooks(
-  { encryptionKeys, egress }: Config,
-  { registry, auditLog, log, lifecycle, secretOptions }: WebhooksDeps,
-) {
-  const keys = encryptionKeys && openSecret(encryptionKeys, secretOptions);
-  const secretBox = new SecretBox(() => keys?.current() ?? []);
-  const sender = createGuardedSender(egress);
-  lifecycle.onClose("webhook connections", () => sender.close());
-  const shared = {
-    secretBox,
-    send: (request: WebhookRequest) => sendWebhook({ sender, log }, request),
-    attempts: createAttemptQueue(),
-    auditLog,
-    metrics: { deliveries: createDeliveryCounter(registry) },
-    log,
-  };
-  return { secretBox, createDispatcher: (database: Database) => new WebhookDispatcher({ ...shared, database }) };
-}
-
-type ShardWorkersDeps = {
-  createDispatcher: (database: Database) => WebhookDispatcher;
-  quota: RpcClient<typeof QuotaService>;
-  llm: RpcClient<typeof LlmService>;
-  leaseSeconds: number;
-  reportInterrupted: NotifySettler;
-  reportCancelled: NotifySettler;
-  closingSignal: AbortSignal;
-  log: Logger;
-};
-
-/** Creates what works on the workspaces of one shard in the background. If the shard does not respond, the work of the other shards continues. */
-function createShardWorkers({ number, database }: Shard, deps: ShardWorkersDeps) {
-  const taskDatabase = new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal);
-  const { leaseSeconds, reportInterrupted, reportCancelled, closingSignal, log } = deps;
-  const llm = llmOfShard(deps.llm, number);
-  return {
-    number,
-    database,
-    /** A share of the pool, for periodic tasks. The signal is never aborted, because a task has no caller that could cancel it. */
-    taskDatabase,
-    dispatcher: deps.createDispatcher(taskDatabase),
-    quota: quotaOfShard(deps.quota, number),
-    llm,
-    embeddings: new EmbeddingWorker(database, llm, log),
-    sweeper: new Sweeper(database, leaseSeconds, reportInterrupted, log),
-    keyUses: new KeyUses(database),
-    visitorEraser: new VisitorEraser({ database, notifySettler: reportCancelled, closingSignal, log }),
-  };
-}
-
-function connectPeers(config: Config, internalTokens: Tokens, registry: Registry, lifecycle: Lifecycle) {
-  const { grpcTlsDir: tlsDir, isRpcMultiplexed: isMultiplexed } = config;
-  const options = { internalTokens, tlsDir, isMultiplexed, failures: createRpcClientFailureCounter(registry) };
-  return {
-    quota: connectPeer(QuotaService, { ...options, target: config.quotaTarget }, lifecycle),
-    llm: connectPeer(LlmService, { ...options, target: config.llmTarget }, lifecycle),
-  };
 }
 
 /** Returns a function that returns what reports the repairs of a shard. */

@@ -1,6 +1,14 @@
 import type { RpcClient } from "@parley/rpc";
-import type { LlmService } from "@parley/rpc/llm";
-import type { QuotaService } from "@parley/rpc/quota";
+import { LlmService } from "@parley/rpc/llm";
+import { QuotaService } from "@parley/rpc/quota";
+import {
+  connectPeer,
+  createRpcClientFailureCounter,
+  type Lifecycle,
+  type Registry,
+  type Tokens,
+} from "@parley/service-kit";
+import type { Config } from "./config.ts";
 
 /** The calls about many workspaces. Each is about the workspaces of one shard, whose number its request has. */
 const QUOTA_METHODS = [
@@ -15,6 +23,16 @@ const QUOTA_METHODS = [
   "listRetentions",
   "listEvents",
 ] as const;
+
+/** Connects to the quota and llm services. */
+export function connectPeers(config: Config, internalTokens: Tokens, registry: Registry, lifecycle: Lifecycle) {
+  const { grpcTlsDir: tlsDir, isRpcMultiplexed: isMultiplexed } = config;
+  const options = { internalTokens, tlsDir, isMultiplexed, failures: createRpcClientFailureCounter(registry) };
+  return {
+    quota: connectPeer(QuotaService, { ...options, target: config.quotaTarget }, lifecycle),
+    llm: connectPeer(LlmService, { ...options, target: config.llmTarget }, lifecycle),
+  };
+}
 
 /** Returns the client of quota for the workspaces of one shard. */
 export function quotaOfShard(quota: RpcClient<typeof QuotaService>, shard: number): RpcClient<typeof QuotaService> {

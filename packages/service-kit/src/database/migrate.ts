@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import pg from "pg";
 import manifest from "../../package.json" with { type: "json" };
-import { compareVersions } from "./compare-versions.ts";
 import { readDatabaseName } from "./database-name.ts";
 import { startSequencesOfShard } from "./identity-start.ts";
+import { assertHasOwnSession, connectionConfig, withLock } from "./migration-lock.ts";
 import type { RoleOwner } from "./role-owner.ts";
+import { createMigrationHook, findNewerMigration, MIGRATIONS_TABLE } from "./schema-version.ts";
 import { createScramVerifier } from "./scram-verifier.ts";
 import {
   assertMayDefineRole,
@@ -64,16 +64,11 @@ export type MigrateResult = {
   newerMigration?: string;
 };
 
-const MIGRATIONS_TABLE = "migrations";
 /** The audit log. Not every schema has this table. */
 const AUDIT_LOG_TABLE = "audit_log";
 const OLDEST_POSTGRES = 15;
 /** Short, because new traffic queues behind a migration that waits for a lock. */
 const LOCK_TIMEOUT = "2s";
-const LOCK_KEY = "hashtext('parley.migrate')";
-const LOCK_POLL_MS = 100;
-const SESSION_CHECK_ATTEMPTS = 5;
-const KEEPALIVE_DELAY_MS = 10_000;
 
 /**
  * Migrates one service's schema to this version: creates the role and the schema, then applies the missing migrations. Concurrent calls are
@@ -151,109 +146,6 @@ export async function revertMigrations(options: MigrateOptions, steps: number): 
   );
 }
 
-/**
- * Enables keepalives: while a long migration runs, a firewall or load balancer would otherwise drop the idle connection that holds the lock,
- * and the server would keep the lock.
- */
-function connectionConfig({ url, schema }: MigrateOptions) {
-  return {
-    connectionString: url,
-    application_name: `parley-migrate-${schema}`,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEPALIVE_DELAY_MS,
-  };
-}
-
-/** `limits` are pg's timeouts. */
-export function createClient(
-  options: MigrateOptions,
-  limits: Pick<pg.ClientConfig, "connectionTimeoutMillis" | "query_timeout"> = {},
-): pg.Client {
-  return new pg.Client({ ...connectionConfig(options), ...limits });
-}
-
-/**
- * Runs `work` while holding the lock. `assertLocked` throws if the lock's connection was lost. `work` must call `assertLocked` before each
- * change on another connection.
- */
-async function withLock<T>(
-  options: MigrateOptions,
-  work: (client: pg.Client, assertLocked: () => void) => Promise<T>,
-): Promise<T> {
-  const client = createClient(options);
-  let connectionError: Error | undefined;
-  const assertLocked = () => {
-    if (connectionError !== undefined) throw connectionError;
-  };
-  // Without a listener, the event would end the process with a stack trace.
-  client.on("error", (error) => {
-    connectionError ??= error;
-  });
-  await client.connect();
-  try {
-    await assertHasOwnSession(client, options);
-    await acquireLock(client);
-    return await work(client, assertLocked);
-  } catch (error) {
-    if (connectionError === undefined) throw error;
-    throw new Error(
-      `the connection that holds the migrations' lock was lost (${connectionError.message}); ` +
-        "check that nothing ends idle connections to the database, and run the migrations again",
-      { cause: error },
-    );
-  } finally {
-    // A pooler in session mode may keep the session, and with it the lock.
-    await client.query(`SELECT pg_advisory_unlock(${LOCK_KEY})`).catch(() => undefined);
-    await client.end();
-  }
-}
-
-/**
- * Throws if a pooler in transaction mode gives both connections the same server process in turn. The advisory lock would then belong to a
- * session that other clients use. Checks several times, because a busy pooler may give them different processes by chance.
- */
-async function assertHasOwnSession(client: pg.Client, options: MigrateOptions): Promise<void> {
-  const other = createClient(options);
-  const readProcess = async (connection: pg.Client) => {
-    const { rows } = await connection.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-    return rows[0]?.pid;
-  };
-  // The next statement on a lost connection fails. Without a listener, the event would end the process with a stack trace.
-  other.on("error", () => undefined);
-  await other.connect();
-  try {
-    const [own, others] = [new Set(), new Set()];
-    for (let attempt = 0; attempt < SESSION_CHECK_ATTEMPTS; attempt++) {
-      own.add(await readProcess(client));
-      others.add(await readProcess(other));
-    }
-    if (own.isDisjointFrom(others) || (await isSingleProcess(client))) return;
-  } finally {
-    await other.end();
-  }
-  const { host, port, user } = client;
-  const remedy =
-    options.shard === undefined
-      ? "connect the migrations to the PostgreSQL server itself (chart: migrations.database.host)"
-      : `set the router's session mode for ${user}, or connect the migrations to a router in session mode (chart: migrations.database.host)`;
-  throw new Error(`${host}:${port} is a pooler in transaction mode; ${remedy}`);
-}
-
-/** Recognizes servers like PGlite, whose connections all share one session. PostgreSQL always has more than one process. */
-async function isSingleProcess(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query<{ processes: string }>("SELECT count(*) AS processes FROM pg_stat_activity");
-  return Number(rows[0]?.processes) <= 1;
-}
-
-/**
- * Takes the advisory lock that all services of the database share. Polls, because a statement that waits for the lock would hold a snapshot.
- * The lock's holder may run CREATE INDEX CONCURRENTLY, which waits for older snapshots: a deadlock.
- */
-async function acquireLock(client: pg.Client): Promise<void> {
-  const tryLock = `SELECT pg_try_advisory_lock(${LOCK_KEY}) AS locked`;
-  while (!(await client.query<{ locked: boolean }>(tryLock)).rows[0]?.locked) await sleep(LOCK_POLL_MS);
-}
-
 async function assertServerIsUsable(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ version: string; is_old: boolean; is_read_only: boolean }>(
     `SELECT current_setting('server_version') AS version,
@@ -310,73 +202,6 @@ async function recordMigrations(client: pg.Client, schema: string, applied: read
      VALUES ('', 'Schema/Migrate', $1, '{}')`,
     [target],
   );
-}
-
-/**
- * Returns the newest applied migration that this version does not know, if there is one. Throws if this version does not run on the schema.
- * Must run before knex's latest(), which refuses every unknown migration.
- */
-async function findNewerMigration(
-  client: pg.Client,
-  { schema, migrations }: MigrateOptions,
-): Promise<string | undefined> {
-  const completed = await listCompletedMigrations(client, schema);
-  const known = new Set(migrations.map(({ name }) => name));
-  const newest = completed.findLast((name) => !known.has(name));
-  if (newest === undefined) return undefined;
-  const missing = migrations.filter(({ name }) => !completed.includes(name));
-  if (missing.length > 0) {
-    const names = missing.map(({ name }) => name).join(", ");
-    throw new Error(
-      `schema has ${newest} of another version and lacks ${names} of this one: install the version that has both`,
-    );
-  }
-  const oldest = await readOldestVersion(client, schema);
-  if (oldest !== undefined && compareVersions(manifest.version, oldest) < 0) {
-    throw new Error(
-      `schema (${newest}) is newer than this version and needs version ${oldest} or newer; this is ${manifest.version}`,
-    );
-  }
-  return newest;
-}
-
-/** Returns the names in the order in which the migrations were applied. */
-async function listCompletedMigrations(client: pg.Client, schema: string): Promise<string[]> {
-  const table = `${pg.escapeIdentifier(schema)}.${MIGRATIONS_TABLE}`;
-  const { rows: tables } = await client.query<{ exists: boolean }>("SELECT to_regclass($1) IS NOT NULL AS exists", [
-    table,
-  ]);
-  if (!tables[0]?.exists) return [];
-  return (await client.query<{ name: string }>(`SELECT name FROM ${table} ORDER BY id`)).rows.map(({ name }) => name);
-}
-
-/**
- * Returns a hook for knex to run before each migration, in the migration's transaction if it has one. The hook throws if the lock's
- * connection is lost. It stores the oldest version that runs on the schema in a comment on the migrations table; older versions read the
- * comment with readOldestVersion.
- */
-function createMigrationHook(
-  assertLocked: () => void,
-  { schema, migrations }: MigrateOptions,
-  direction: "up" | "down",
-) {
-  return async (connection: Knex, [current]: unknown[]): Promise<void> => {
-    assertLocked();
-    const index = migrations.indexOf(current as Migration);
-    if (migrations[index]?.oldestVersion === undefined) return;
-    const applied = migrations.slice(0, direction === "up" ? index + 1 : index);
-    const oldest = applied.findLast(({ oldestVersion }) => oldestVersion !== undefined)?.oldestVersion;
-    const comment = oldest === undefined ? "NULL" : pg.escapeLiteral(`needs Parley ${oldest} or newer`);
-    await connection.raw(`COMMENT ON TABLE ${pg.escapeIdentifier(schema)}.${MIGRATIONS_TABLE} IS ${comment}`);
-  };
-}
-
-async function readOldestVersion(client: pg.Client, schema: string): Promise<string | undefined> {
-  const { rows } = await client.query<{ comment: string | null }>(
-    "SELECT obj_description($1::regclass, 'pg_class') AS comment",
-    [`${schema}.${MIGRATIONS_TABLE}`],
-  );
-  return /^needs Parley (\S+) or newer$/.exec(rows[0]?.comment ?? "")?.[1];
 }
 
 async function withKnex<T>(options: MigrateOptions, work: (migrator: Knex.Migrator) => Promise<T>): Promise<T> {

@@ -1,0 +1,45 @@
+import type { RpcClient } from "@parley/rpc";
+import type { LlmService } from "@parley/rpc/llm";
+import type { QuotaService } from "@parley/rpc/quota";
+import { CallPool, type Database, type Logger, type Shard } from "@parley/service-kit";
+import { VisitorEraser } from "./erasures/erasures.worker.ts";
+import { KeyUses } from "./keys/key-uses.worker.ts";
+import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
+import { llmOfShard, quotaOfShard } from "./shard-peers.ts";
+import { Sweeper } from "./sweeping/sweeper.worker.ts";
+import type { NotifySettler } from "./turns/index.ts";
+import type { WebhookDispatcher } from "./webhooks/index.ts";
+
+/** The share of a pool's connections that periodic tasks may use together. The rest remains for turns. */
+const TASK_CONNECTION_SHARE = 0.5;
+
+type ShardWorkersDeps = {
+  createDispatcher: (database: Database) => WebhookDispatcher;
+  quota: RpcClient<typeof QuotaService>;
+  llm: RpcClient<typeof LlmService>;
+  leaseSeconds: number;
+  reportInterrupted: NotifySettler;
+  reportCancelled: NotifySettler;
+  closingSignal: AbortSignal;
+  log: Logger;
+};
+
+/** Creates what works on the workspaces of one shard in the background. If the shard does not respond, the work of the other shards continues. */
+export function createShardWorkers({ number, database }: Shard, deps: ShardWorkersDeps) {
+  const taskDatabase = new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal);
+  const { leaseSeconds, reportInterrupted, reportCancelled, closingSignal, log } = deps;
+  const llm = llmOfShard(deps.llm, number);
+  return {
+    number,
+    database,
+    /** A share of the pool, for periodic tasks. The signal is never aborted, because a task has no caller that could cancel it. */
+    taskDatabase,
+    dispatcher: deps.createDispatcher(taskDatabase),
+    quota: quotaOfShard(deps.quota, number),
+    llm,
+    embeddings: new EmbeddingWorker(database, llm, log),
+    sweeper: new Sweeper(database, leaseSeconds, reportInterrupted, log),
+    keyUses: new KeyUses(database),
+    visitorEraser: new VisitorEraser({ database, notifySettler: reportCancelled, closingSignal, log }),
+  };
+}

@@ -55,7 +55,7 @@ const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Files without rules for roles and features: a service's wiring, metrics, tests, fixtures, and the code of worker threads and child processes. */
 const EXEMPT =
-  /(?:^|\/)(?:main|server|app|admin-services|rpc-handlers|periodic-tasks|config|migrate|preflight)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
+  /(?:^|\/)(?:main|server|app|admin-services|rpc-handlers|shard-workers|periodic-tasks|config|migrate|preflight)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
 
 /** Packages and Node modules that do I/O. A plain file may import only their types and PURE_NAMES. */
 const DOES_IO =

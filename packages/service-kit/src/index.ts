@@ -29,7 +29,8 @@ export {
   transaction,
   withQueryTimeout,
 } from "./database/database.ts";
-export type { Knex, Migration } from "./database/migrate.ts";
+export type { Knex } from "./database/migrate.ts";
+export type { Migration } from "./database/migrate-options.ts";
 export { createPoolMetrics, type ObservePool } from "./database/pool-metrics.ts";
 export { createReadinessProbe } from "./database/readiness.ts";
 export { logMissingRoleTimeouts } from "./database/service-role.ts";

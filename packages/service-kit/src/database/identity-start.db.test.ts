@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { createDatabase, queryRows as query } from "@parley/test-support";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { type Migration, migrate } from "./migrate.ts";
+import { migrate } from "./migrate.ts";
+import type { Migration } from "./migrate-options.ts";
 
 const createTable = (name: string): Migration => ({
   name: `0001_${name}`,

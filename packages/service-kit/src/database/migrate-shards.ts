@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { type MigrateOptions, type MigrateResult, migrate, numberShard } from "./migrate.ts";
+import { type MigrateResult, migrate, numberShard } from "./migrate.ts";
+import type { MigrateOptions } from "./migrate-options.ts";
 import { findMigrationProblems } from "./preflight.ts";
 import { urlOfShard } from "./shards.ts";
 

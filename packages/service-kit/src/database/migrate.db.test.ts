@@ -4,7 +4,8 @@ import { createDatabase, queryRows as query } from "@parley/test-support";
 import { Client, type QueryResult } from "pg";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
-import { type MigrateOptions, type Migration, migrate, revertMigrations } from "./migrate.ts";
+import { migrate, revertMigrations } from "./migrate.ts";
+import type { MigrateOptions, Migration } from "./migrate-options.ts";
 
 const SCHEMA = "things";
 const PASSWORD = "password's \\ of % the tests~";

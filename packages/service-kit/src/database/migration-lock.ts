@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import type { MigrateOptions } from "./migrate.ts";
+import type { MigrateOptions } from "./migrate-options.ts";
 
 const LOCK_KEY = "hashtext('parley.migrate')";
 const LOCK_POLL_MS = 100;

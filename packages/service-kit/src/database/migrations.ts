@@ -3,7 +3,8 @@
 
 export { PREFLIGHT_EXIT_CODE } from "../preflight/collect.ts";
 export { IDS_PER_SHARD } from "./identity-start.ts";
-export { type Knex, type MigrateOptions, type Migration, migrate, revertMigrations } from "./migrate.ts";
+export { type Knex, migrate, revertMigrations } from "./migrate.ts";
+export type { MigrateOptions, Migration } from "./migrate-options.ts";
 export { runMigrations } from "./run-migrations.ts";
 export { createScramVerifier } from "./scram-verifier.ts";
 export { SHARD_CONNECTIONS, urlOfShard } from "./shards.ts";

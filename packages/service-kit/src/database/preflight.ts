@@ -3,7 +3,8 @@ import type pg from "pg";
 import { listErrorMessages } from "../preflight/collect.ts";
 import { describeNetworkError } from "../preflight/network-error.ts";
 import { sqlState } from "./database.ts";
-import { listMigrationChecks, type MigrateOptions } from "./migrate.ts";
+import { listMigrationChecks } from "./migrate.ts";
+import type { MigrateOptions } from "./migrate-options.ts";
 import { createClient } from "./migration-lock.ts";
 
 /** How long to wait for a server that starts, or for the network of a new pod. With CHECKS_MS below 30 s. */

@@ -3,7 +3,7 @@ import { createDatabase, startTcpProxy, type TcpProxy } from "@parley/test-suppo
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createLogger } from "../process/logger.ts";
 import { type Database, openDatabase } from "./database.ts";
-import type { Migration } from "./migrate.ts";
+import type { Migration } from "./migrate-options.ts";
 import { createReadinessProbe } from "./readiness.ts";
 
 const log = createLogger("test", "silent");

@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { Logger } from "../process/logger.ts";
-import type { Migration } from "./migrate.ts";
+import type { Migration } from "./migrate-options.ts";
 import { SHARD_NUMBER, type Shard } from "./shards.ts";
 
 const CACHE_MS = 1_000;

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { createDatabase, queryRows as query } from "@parley/test-support";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { type MigrateOptions, migrate } from "./migrate.ts";
+import { migrate } from "./migrate.ts";
+import type { MigrateOptions } from "./migrate-options.ts";
 
 const createThings = {
   name: "0001_things",

@@ -1,7 +1,8 @@
 import { assertCertificatesAreUsable } from "../preflight/certificates.ts";
 import { describeFileError, PREFLIGHT_EXIT_CODE } from "../preflight/collect.ts";
 import { ConfigError, Environment } from "../settings/environment.ts";
-import { type MigrateOptions, type MigrateResult, migrate } from "./migrate.ts";
+import { type MigrateResult, migrate } from "./migrate.ts";
+import type { MigrateOptions } from "./migrate-options.ts";
 import {
   findProblemsOfShards,
   listShardTargets,

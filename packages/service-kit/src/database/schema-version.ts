@@ -2,7 +2,7 @@ import type { Knex } from "knex";
 import pg from "pg";
 import manifest from "../../package.json" with { type: "json" };
 import { compareVersions } from "./compare-versions.ts";
-import type { MigrateOptions, Migration } from "./migrate.ts";
+import type { MigrateOptions, Migration } from "./migrate-options.ts";
 
 export const MIGRATIONS_TABLE = "migrations";
 

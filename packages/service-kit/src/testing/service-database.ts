@@ -1,6 +1,7 @@
 import { createDatabase, queryRows } from "@parley/test-support";
 import { type Database, openDatabase } from "../database/database.ts";
-import { type MigrateOptions, migrate } from "../database/migrate.ts";
+import { migrate } from "../database/migrate.ts";
+import type { MigrateOptions } from "../database/migrate-options.ts";
 import { createLogger } from "../process/logger.ts";
 
 export type ServiceDatabase = {

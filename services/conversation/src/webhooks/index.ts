@@ -1,5 +1,5 @@
 export type { WebhookDispatcher } from "./dispatcher.worker.ts";
-export { createWebhooks } from "./dispatchers.ts";
+export { createWebhooks } from "./dispatchers.worker.ts";
 export { keepWebhooks } from "./housekeeping.worker.ts";
 export { parseEncryptionKeys, SecretBox } from "./secret-box.ts";
 export { createWebhookAdmin } from "./webhooks.admin.ts";

@@ -1,18 +1,25 @@
 import {
   type AuditLog,
   type Database,
+  type Egress,
   type Lifecycle,
   type Logger,
   openSecret,
   type Registry,
   type SecretOptions,
+  type SecretSource,
 } from "@parley/service-kit";
 import { createGuardedSender } from "@parley/service-kit/egress";
-import type { Config } from "../config.ts";
 import { createAttemptQueue, WebhookDispatcher } from "./dispatcher.worker.ts";
 import { SecretBox } from "./secret-box.ts";
 import { sendWebhook, type WebhookRequest } from "./send-webhook.client.ts";
 import { createDeliveryCounter } from "./webhooks.metrics.ts";
+
+type WebhookSettings = {
+  /** If undefined, webhooks are off. */
+  encryptionKeys: SecretSource<string[]> | undefined;
+  egress: Egress;
+};
 
 type WebhooksDeps = {
   registry: Registry;
@@ -24,7 +31,7 @@ type WebhooksDeps = {
 
 /** Creates what the dispatchers of all shards share. */
 export function createWebhooks(
-  { encryptionKeys, egress }: Pick<Config, "encryptionKeys" | "egress">,
+  { encryptionKeys, egress }: WebhookSettings,
   { registry, auditLog, log, lifecycle, secretOptions }: WebhooksDeps,
 ) {
   const keys = encryptionKeys && openSecret(encryptionKeys, secretOptions);

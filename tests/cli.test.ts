@@ -475,9 +475,9 @@ describe("parley knowledge", () => {
   it("adds the other documents if a file is missing, too large, not UTF-8 or of an unsupported format", async () => {
     await writeFile(join(dir, "latin.txt"), Uint8Array.of(0xe9));
     await writeFile(join(dir, "large.txt"), "x".repeat(4 * 1024 * 1024 + 1));
-    await writeFile(join(dir, "sheet.xlsx"), "x");
+    await writeFile(join(dir, "sheet.ods"), "x");
     await writeFile(join(dir, "more.md"), "More.\n");
-    const files = ["latin.txt", "missing.md", "large.txt", "sheet.xlsx", "more.md"];
+    const files = ["latin.txt", "missing.md", "large.txt", "sheet.ods", "more.md"];
     const args = ["knowledge", "add", ...files, ...botArgs()];
     const { code, stdout, stderr } = await runCliInProcess(args, env, dir);
     expect(code).toBe(1);
@@ -485,7 +485,7 @@ describe("parley knowledge", () => {
       "parley: latin.txt: content must be text in UTF-8, or in UTF-16 with a byte order mark",
       `parley: ${join(dir, "missing.md")} does not exist: check the path`,
       "parley: large.txt is larger than 4 MiB: split it into smaller files",
-      "parley: sheet.xlsx has an unsupported format: convert it to .txt, .md, .html or .pdf",
+      "parley: sheet.ods has an unsupported format: convert it to .txt, .md, .html, .csv, .tsv or .pdf",
     ]);
     expect(stdout).toMatch(/^NAME .*\nmore\.md .*\nAdded 1 of 5 documents\. Failed: 4\.\n$/);
   });

@@ -85,7 +85,7 @@ describeInBrowser("accessibility of the console's screens", (fixture) => {
     expect(await page.focusedName()).toBe("Save");
 
     await page.goto(`/knowledge?bot=${bot}`);
-    await page.dropFile("table.xlsx", "x");
+    await page.dropFile("table.ods", "x");
     await page.button("Close the message").press("Enter");
     await page.button("Clear finished").press("Enter");
     await page.button("Clear finished").waitFor({ state: "hidden" });

@@ -110,8 +110,8 @@ describeInBrowser("a bot's documents in the console", (fixture) => {
     await page.signIn(`/knowledge/document?bot=${bot}&name=delivery.md`, "delivery.md");
     const input = page.tab.getByLabel("File that replaces the document");
     await page.button("Replace").waitFor();
-    await input.setInputFiles({ name: "sheet.xlsx", mimeType: "text/plain", buffer: Buffer.from("x") });
-    await eventually(() => page.announcement.innerText()).toContain("Only .txt, .md, .html and .pdf files");
+    await input.setInputFiles({ name: "sheet.ods", mimeType: "text/plain", buffer: Buffer.from("x") });
+    await eventually(() => page.announcement.innerText()).toContain("Only .txt, .md, .html, ");
     await input.setInputFiles({
       name: "delivery-2027.html",
       mimeType: "text/html",
@@ -162,9 +162,9 @@ describeInBrowser("a bot's documents in the console", (fixture) => {
     const names = Array.from({ length: 10 }, (_, at) => `file-${at}.md`);
     await page.dropFiles({
       ...Object.fromEntries(names.map((name) => [name, `# ${name}\n\nText.`])),
-      "table.xlsx": "x",
+      "table.ods": "x",
     });
-    // Three small files are sent at once, and table.xlsx waits for its place.
+    // Three small files are sent at once, and table.ods waits for its place.
     await page.tab.getByText("3 of 11 uploaded", { exact: true }).waitFor();
     const top = () => page.heading2("Uploads").evaluate((element) => element.closest("section")?.clientHeight ?? 0);
     expect(await top()).toBeLessThan(420);

@@ -295,8 +295,8 @@ describeInBrowserBeforeRelease("failures in the console", (fixture) => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
-    await page.dropFile("table.xlsx", "x");
-    await eventually(() => page.announcement.innerText()).toContain("table.xlsx: Only .txt, .md, .html and .pdf files");
+    await page.dropFile("table.ods", "x");
+    await eventually(() => page.announcement.innerText()).toContain("table.ods: Only .txt, .md, .html, ");
     await page.dropFile("opening.md", "# Opening hours\n\nAt six in the morning.");
     await eventually(() => page.announcement.innerText()).toContain("The document was added.");
     expect(page.problems).toEqual([]);
@@ -332,14 +332,14 @@ describeInBrowserBeforeRelease("failures in the console", (fixture) => {
           const texts: string[] = [];
           new MutationObserver(() => {
             texts.push(document.querySelector(".announcement")?.textContent ?? "");
-            if (texts.at(-1)?.includes("table.xlsx")) resolve(texts);
+            if (texts.at(-1)?.includes("table.ods")) resolve(texts);
           }).observe(document.querySelector(".announcements") as Element, { childList: true });
         }),
     );
     // Without a file, dropFiles drops a text.
     await page.dropFiles({});
-    await page.dropFile("table.xlsx", "x");
-    expect(await announced).toEqual([expect.stringContaining("table.xlsx: Only")]);
+    await page.dropFile("table.ods", "x");
+    expect(await announced).toEqual([expect.stringContaining("table.ods: Only")]);
   });
 
   it("shows no forecast while the statistics are unavailable", async () => {

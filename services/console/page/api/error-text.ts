@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { labelOf } from "../components/field-labels.ts";
+import { formatExtensions } from "../i18n/extensions.ts";
 import { t } from "../i18n/t.tsx";
 import { isNoResponse, isSignedOut } from "./session-fetch.ts";
 
@@ -49,7 +50,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   unreadable_document: t(
     "The document could not be read. It may be damaged or protected. Save it again, for example as text, and add that file.",
   ),
-  unsupported_document: t("Only text, Markdown, HTML and PDF can be read."),
+  unsupported_document: t("Only {files} files can be read.", { files: formatExtensions() }),
   url_refused: t("This address cannot be used. It must begin with https:// and be on the public internet."),
   url_status: t(
     "The page could not be read, because its server answered with an error. Open the address in your browser to check it.",

@@ -20,7 +20,7 @@ describe("errorOf", () => {
   it("prefers the code in the header parley-code to the body's message", () => {
     const body = '{"code":"invalid_argument","message":"the document cannot be read"}';
     expect(errorText(errorOf(400, body, "unsupported_document"))).toBe(
-      "Only text, Markdown, HTML and PDF can be read.",
+      expect.stringMatching(/^Only \.txt, .+ files can be read\.$/),
     );
   });
 });

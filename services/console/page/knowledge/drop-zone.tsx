@@ -1,7 +1,12 @@
+import { DOCUMENT_FORMATS, isTextFormat, maxSizeOf } from "@parley/rpc/documents";
 import { type DragEvent, useId, useRef, useState } from "react";
 import { Icon } from "../components/icon.tsx";
+import { formatExtensions } from "../i18n/extensions.ts";
 import { T, t } from "../i18n/t.tsx";
 import { ACCEPTED_FILES } from "./read-file.ts";
+
+const TEXT_FORMATS = DOCUMENT_FORMATS.filter(isTextFormat);
+const OTHER_FORMATS = DOCUMENT_FORMATS.filter((format) => !isTextFormat(format));
 
 export function DropZone({ onFiles }: { onFiles: (files: File[]) => void }) {
   const input = useRef<HTMLInputElement>(null);
@@ -37,7 +42,13 @@ export function DropZone({ onFiles }: { onFiles: (files: File[]) => void }) {
       </p>
       <p id={id} className="hint">
         {t(
-          "Text, Markdown and HTML up to 4 MiB, PDF up to 16 MiB. A file with the same name as a document replaces that document.",
+          "{textFiles} up to {textLimit} MiB, {otherFiles} up to {otherLimit} MiB. A file with the same name as a document replaces that document.",
+          {
+            textFiles: formatExtensions(TEXT_FORMATS),
+            textLimit: maxSizeOf("txt").mebibytes,
+            otherFiles: formatExtensions(OTHER_FORMATS),
+            otherLimit: maxSizeOf("pdf").mebibytes,
+          },
         )}
       </p>
       <input

@@ -9,7 +9,7 @@ export const KNOWLEDGE = `
     source_id       bigint GENERATED ALWAYS AS IDENTITY,
     bot_id          uuid NOT NULL,
     name            text NOT NULL,
-    format          text NOT NULL CHECK (format IN ('txt', 'md', 'html', 'pdf')),
+    format          text NOT NULL CHECK (format IN ('txt', 'md', 'html', 'csv', 'tsv', 'docx', 'xlsx', 'pdf')),
     -- The text search configuration that stems the words. Of type text, because pg_upgrade refuses columns of type regconfig.
     language        text NOT NULL DEFAULT 'english',
     -- The URL that the document was fetched from; empty if its content was sent.

@@ -18,3 +18,8 @@ export function fenceCode(code: string): string {
   const fence = "`".repeat(Math.min(length, MAX_FENCE_CHARACTERS));
   return `${fence}\n${code}\n${fence}`;
 }
+
+/** Replaces each run of white space by one space. */
+export function toOneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}

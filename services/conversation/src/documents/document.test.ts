@@ -164,3 +164,60 @@ test("splitDocument splits plain text into paragraphs, joins wrapped lines and k
     "To bring:\n- a pen\n- paper of any size",
   ]);
 });
+
+describe("splitDocument reads HTML tables", () => {
+  const rowsOf = (rows: string) => splitDocument("html", `<table>${rows}</table>`).map((block) => block.text);
+
+  test("repeats a cell that spans columns or rows for each of them", () => {
+    expect(
+      rowsOf(`<thead><tr><td rowspan=2>Bread<td colspan=2>Price<tr><td>small<td>large</thead>
+        <tr><td rowspan=2>Rye<td>2.10<td>4.20<tr><td colspan=2>sold out
+        <tr><th colspan=3>Rolls<tr><td>Spelt<td>0.95<td>1.80`),
+    ).toEqual([
+      "Bread: Rye; Price small: 2.10; Price large: 4.20.",
+      "Bread: Rye; Price small: sold out; Price large: sold out.",
+      "Rolls.",
+      "Bread: Spelt; Price small: 0.95; Price large: 1.80.",
+    ]);
+  });
+
+  test("reads spans that are zero, invalid, overlapping or larger than the table", () => {
+    expect(
+      rowsOf(`<tr><th>A<th>B<th>C<tr><td rowspan=0>a<td colspan=x>b<td>c<tr><td colspan=99>d<tr><td>e<td colspan=-1>f`),
+    ).toEqual(["A: a; B: b; C: c.", "A: a; B: d; C: d.", "A: a; B: e; C: f."]);
+  });
+
+  test("begins new columns at a second row of headings, and keeps headings without rows", () => {
+    expect(rowsOf("<tr><th>Day<th>Hours<tr><td>Mon<td>9–17<tr><th>Item<th>Price<tr><td>Tea<td>2")).toEqual([
+      "Day: Mon; Hours: 9–17.",
+      "Item: Tea; Price: 2.",
+    ]);
+    expect(rowsOf("<tr><th>Phone<th>030 123")).toEqual(["Phone; 030 123."]);
+  });
+
+  test("reads a cell that spans 1,000 columns and 65,534 rows", { timeout: 20_000 }, () => {
+    const html = `<tr><td>a<td colspan=1000 rowspan=65534>b${"<tr><td>c".repeat(1_000)}`;
+    expect(rowsOf(html)).toHaveLength(1_001);
+  });
+});
+
+test("splitDocument reads buttons in headings and accordions, and no other buttons", () => {
+  const html = `<h2><button>Do you ship abroad?</button></h2><p>Yes.</p><button>Add to cart</button>
+    <button aria-expanded="false">Can I return it?</button><div>Within 30 days.</div>`;
+  expect(splitDocument("html", html)).toEqual(
+    ["Yes.", "Can I return it?", "Within 30 days."].map((text) => ({ headings: ["Do you ship abroad?"], text })),
+  );
+});
+
+test("splitDocument reads the summary of details as a heading of their content", () => {
+  const html = `<h2>Help</h2><details><summary>Do you <b>ship</b> abroad?</summary><p>Yes.</p>
+    <details><summary><h3>How long?</h3></summary>A week.</details><h4>Islands</h4>Two weeks.</details><p>Call us.</p>
+    <summary>Alone</summary>`;
+  expect(splitDocument("html", html).map(({ headings, text }) => [...headings, text].join(" > "))).toEqual([
+    "Help > Do you ship abroad? > Yes.",
+    "Help > Do you ship abroad? > How long? > A week.",
+    "Help > Do you ship abroad? > Islands > Two weeks.",
+    "Help > Call us.",
+    "Help > Alone",
+  ]);
+});

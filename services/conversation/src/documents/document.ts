@@ -1,13 +1,13 @@
+import type { DocumentFormat } from "@parley/rpc/documents";
 import { marked } from "marked";
 import type { Block } from "./block.ts";
+import { splitDelimitedText } from "./delimited-text.ts";
 import { splitHtml } from "./html-blocks.ts";
 import { splitMarkdown } from "./markdown-sections.ts";
 
+export type Format = DocumentFormat;
 /** Formats that splitDocument reads. */
-export type TextFormat = "txt" | "md" | "html";
-export type Format = TextFormat | "pdf";
-
-export const FORMATS: readonly Format[] = ["txt", "md", "html", "pdf"];
+export type TextFormat = Exclude<Format, "pdf">;
 
 /** Splits a document into blocks of readable text without markup. */
 export function splitDocument(format: TextFormat, text: string): Block[] {
@@ -19,6 +19,9 @@ export function splitDocument(format: TextFormat, text: string): Block[] {
       return splitHtml(renderMarkdown(text));
     case "html":
       return splitHtml([text]);
+    case "csv":
+    case "tsv":
+      return splitDelimitedText(format, text);
   }
 }
 

@@ -1,3 +1,4 @@
+import { DOCUMENT_FORMATS, DOCUMENT_MEDIA_TYPES, isTextFormat } from "@parley/rpc/documents";
 import { type Egress, EgressError, invalidArgument, type Logger } from "@parley/service-kit";
 import { guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
 import type { Format } from "./document.ts";
@@ -35,13 +36,13 @@ export async function fetchDocument(
       signal,
       maxBytes,
       maxRedirects: MAX_REDIRECTS,
-      headers: { accept: "text/html, text/markdown, text/plain, application/pdf", "user-agent": "Parley" },
+      headers: { accept: DOCUMENT_MEDIA_TYPES.join(", "), "user-agent": "Parley" },
       onHead: (head) => {
         format = requireDocumentFormat(head);
       },
     });
     if (format === undefined) throw new Error("guardedFetch returned a response without calling onHead");
-    if (format === "pdf") return { format, content: body };
+    if (!isTextFormat(format)) return { format, content: body };
     return { format, content: toUtf8(body, { contentType: headers.get("content-type") ?? "", format }) };
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
@@ -62,7 +63,10 @@ function requireDocumentFormat({ status, headers, url }: ResponseHead): Format {
   const format = detectFormat(type, new URL(url).pathname);
   if (format === undefined) {
     const shown = type.split(";")[0]?.slice(0, 80) || "no Content-Type";
-    throw invalidArgument(`the URL returned ${shown}; use text, Markdown, HTML or PDF`, "unsupported_document");
+    throw invalidArgument(
+      `the URL returned ${shown}; use a document of one of the formats ${DOCUMENT_FORMATS.join(", ")}`,
+      "unsupported_document",
+    );
   }
   return format;
 }

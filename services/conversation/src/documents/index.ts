@@ -1,6 +1,6 @@
 export type { Block } from "./block.ts";
 export { detectLanguage } from "./detect-language.store.ts";
-export { FORMATS, type Format } from "./document.ts";
+export type { Format } from "./document.ts";
 export { DocumentFetcher } from "./document-fetcher.service.ts";
 export { DocumentQueue } from "./document-queue.ts";
 export type { IndexedChunk, IndexedDocument } from "./index-document.ts";

@@ -1,24 +1,6 @@
+import { formatOfMediaType, formatOfName } from "@parley/rpc/documents";
 import { decodeText, invalidArgument, UnknownCharsetError } from "@parley/service-kit";
 import type { Format } from "./document.ts";
-
-const FORMAT_BY_TYPE: ReadonlyMap<string, Format> = new Map([
-  ["text/html", "html"],
-  ["application/xhtml+xml", "html"],
-  ["text/markdown", "md"],
-  ["text/x-markdown", "md"],
-  ["text/plain", "txt"],
-  ["application/pdf", "pdf"],
-]);
-
-const FORMAT_BY_EXTENSION: ReadonlyMap<string, Format> = new Map([
-  ["txt", "txt"],
-  ["text", "txt"],
-  ["md", "md"],
-  ["markdown", "md"],
-  ["html", "html"],
-  ["htm", "html"],
-  ["pdf", "pdf"],
-]);
 
 /** Types that servers send for any file. */
 const GENERIC_TYPES = new Set(["", "application/octet-stream", "binary/octet-stream", "text/plain"]);
@@ -26,8 +8,7 @@ const GENERIC_TYPES = new Set(["", "application/octet-stream", "binary/octet-str
 /** Returns a response's format by its Content-Type, or by the path's extension if the type is generic. Undefined if unsupported. */
 export function detectFormat(contentType: string, path: string): Format | undefined {
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
-  const byExtension = FORMAT_BY_EXTENSION.get(/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "");
-  return (GENERIC_TYPES.has(type) ? byExtension : undefined) ?? FORMAT_BY_TYPE.get(type);
+  return (GENERIC_TYPES.has(type) ? formatOfName(path) : undefined) ?? formatOfMediaType(type);
 }
 
 /**

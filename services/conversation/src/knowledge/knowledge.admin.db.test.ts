@@ -307,7 +307,7 @@ describe("a knowledge source with a URL", () => {
     expect(requested).toEqual(["127.0.0.1/proxied.md", "127.0.0.2/proxied.md"]);
   });
 
-  test("is fetched as HTML, Markdown or PDF, is named by its URL by default, and is replaced when it is added again", async () => {
+  test("is fetched as HTML, Markdown, PDF or CSV, is named by its URL by default, and is replaced when it is added again", async () => {
     const bot = await createBot(system.database);
     pages.set("/a", {
       headers: { "content-type": "text/html; charset=iso-8859-1" },
@@ -320,6 +320,10 @@ describe("a knowledge source with a URL", () => {
     pages.set("/c", {
       headers: { "content-type": "application/pdf" },
       body: smallPdf([[{ size: 11, y: 700, text: "We are open on Sundays." }]]),
+    });
+    pages.set("/d", {
+      headers: { "content-type": "text/csv; charset=windows-1252" },
+      body: Buffer.from("Produit;Prix\nCr\xeape;4,20", "latin1"),
     });
     pages.set("/old", { status: 302, headers: { location: "/b.md" }, body: "" });
     expect((await add(bot, `${origin}/a`)).source).toMatchObject({
@@ -337,6 +341,7 @@ describe("a knowledge source with a URL", () => {
       name: "hours.pdf",
       format: "pdf",
     });
+    expect((await add(bot, `${origin}/d`)).source).toMatchObject({ format: "csv", characters: 28 });
     expect((await add(bot, `${origin}/old`)).source).toMatchObject({ format: "md" });
     const first = (await add(bot, `${origin}/b.md`)).source;
     pages.set("/b.md", {
@@ -345,7 +350,10 @@ describe("a knowledge source with a URL", () => {
     });
     expect((await add(bot, `${origin}/b.md`)).source?.id).toBe(first?.id);
     const { sources } = await service.createAdminClient(KnowledgeAdminService).listSources(botFields(bot));
-    expect(sources.map((each) => each.name)).toEqual(["hours.pdf", `${origin}/a`, `${origin}/b.md`, `${origin}/old`]);
+    expect(sources.map((each) => each.name)).toEqual([
+      "hours.pdf",
+      ...["a", "b.md", "d", "old"].map((path) => `${origin}/${path}`),
+    ]);
   });
 
   test("is no longer fetched when the caller cancels, so that the next document does not wait for the fetch", async () => {

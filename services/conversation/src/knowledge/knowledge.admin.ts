@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { RpcClient } from "@parley/rpc";
 import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
+import { DOCUMENT_FORMATS, isTextFormat, MAX_DOCUMENT_BYTES, maxSizeOf } from "@parley/rpc/documents";
 import type { QuotaService } from "@parley/rpc/quota";
 import {
   createPageTokens,
@@ -20,7 +21,6 @@ import {
   DocumentFetcher,
   DocumentQueue,
   detectLanguage,
-  FORMATS,
   type Format,
   LANGUAGES,
   type LanguageName,
@@ -48,8 +48,6 @@ import {
 import { requireRoom } from "./knowledge-limits.ts";
 
 const MAX_NAME_CHARACTERS = 200;
-const MAX_TEXT_BYTES = 4 * 1024 * 1024;
-const MAX_PDF_BYTES = 16 * 1024 * 1024;
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 const DEFAULT_SOURCES = 100;
 const DEFAULT_PASSAGES = 50;
@@ -80,7 +78,7 @@ export function createKnowledgeAdmin({
       maxCharacters: workspace?.maxKnowledgeCharacters ?? 0,
     };
   };
-  const fetcher = new DocumentFetcher({ egress, maxBytes: MAX_PDF_BYTES, log });
+  const fetcher = new DocumentFetcher({ egress, maxBytes: MAX_DOCUMENT_BYTES, log });
   const requireSourceRef = async (request: BotFields & { name: string }): Promise<SourceRef> => {
     const ref = { workspaceId: request.workspaceId, botId: await requireBotId(database, request), name: request.name };
     if (request.name.includes("\0")) throw sourceNotFound();
@@ -192,7 +190,7 @@ function readContent({ format, content }: AddSourceRequest): RawDocument {
 
 /** Converts a text that is not UTF-8 by its byte order mark or an HTML document's meta element, as the text of a URL. */
 function decodeText({ format, content }: RawDocument): RawDocument {
-  if (format === "pdf" || isUtf8(content)) return { format, content };
+  if (!isTextFormat(format) || isUtf8(content)) return { format, content };
   try {
     return { format, content: toUtf8(content, { contentType: "", format }, { fatal: true }) };
   } catch (error) {
@@ -212,10 +210,9 @@ function toContent({ format }: AddSourceRequest, fetched: RawDocument): RawDocum
 }
 
 function requireValidContent({ format, content }: RawDocument): RawDocument {
-  if (format === "pdf") {
-    if (content.length > MAX_PDF_BYTES) throw invalidArgument("a PDF must have at most 16 MiB");
-  } else {
-    if (content.length > MAX_TEXT_BYTES) throw invalidArgument("content must have at most 4 MiB");
+  const max = maxSizeOf(format);
+  if (content.length > max.bytes) throw invalidArgument(`content must have at most ${max.mebibytes} MiB`);
+  if (isTextFormat(format)) {
     if (!isUtf8(content)) throw notText();
     if (content.includes(0)) throw invalidArgument("content must be text, without NUL");
   }
@@ -234,8 +231,8 @@ function requireName(text: string): string {
 }
 
 function requireFormat(text: string): Format {
-  const format = FORMATS.find((each) => each === text);
-  if (format === undefined) throw invalidArgument(`format must be one of ${FORMATS.join(", ")}`);
+  const format = DOCUMENT_FORMATS.find((each) => each === text);
+  if (format === undefined) throw invalidArgument(`format must be one of ${DOCUMENT_FORMATS.join(", ")}`);
   return format;
 }
 

@@ -40,7 +40,7 @@ describe("readDocument", () => {
   it.each([
     ["missing.md", "does not exist", 1],
     ["docs", "docs has an unsupported format", 2],
-    ["report.docx", "report.docx has an unsupported format", 2],
+    ["report.odt", "report.odt has an unsupported format", 2],
     ["large.txt", "is larger than 4 MiB", 1],
     ["large.pdf", "is larger than 16 MiB", 1],
   ])("refuses %s with a reason", async (file, message, exitCode) => {

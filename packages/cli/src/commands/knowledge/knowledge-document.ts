@@ -1,19 +1,7 @@
-import { basename, extname, isAbsolute, normalize, resolve, sep } from "node:path";
+import { basename, isAbsolute, normalize, resolve, sep } from "node:path";
+import { formatOfName, listExtensions, maxSizeOf } from "@parley/rpc/documents";
 import { CliError } from "../../errors.ts";
 import { readInputFile } from "../read-input-file.ts";
-
-const FORMATS: Readonly<Record<string, string>> = {
-  ".txt": "txt",
-  ".text": "txt",
-  ".md": "md",
-  ".markdown": "md",
-  ".html": "html",
-  ".htm": "html",
-  ".pdf": "pdf",
-};
-const MEBIBYTE = 1024 * 1024;
-const MAX_TEXT_MIB = 4;
-const MAX_PDF_MIB = 16;
 
 export type Document = { name: string; format: string; content: Uint8Array<ArrayBuffer> };
 
@@ -28,13 +16,18 @@ export function nameDocument(file: string): string {
  * Throws CliError when the file is missing, too large or of an unsupported format. The service checks the charset of text.
  */
 export async function readDocument(dir: string, file: string): Promise<Document> {
-  const format = FORMATS[extname(file).toLowerCase()];
+  const format = formatOfName(file);
   if (format === undefined) {
-    throw new CliError(`${file} has an unsupported format: convert it to .txt, .md, .html or .pdf`, { exitCode: 2 });
+    throw new CliError(`${file} has an unsupported format: convert it to ${describeFormats()}`, { exitCode: 2 });
   }
   const content = new Uint8Array(await readInputFile(resolve(dir, file)));
-  const maxMiB = format === "pdf" ? MAX_PDF_MIB : MAX_TEXT_MIB;
-  if (content.length > maxMiB * MEBIBYTE)
-    throw new CliError(`${file} is larger than ${maxMiB} MiB: split it into smaller files`);
+  const max = maxSizeOf(format);
+  if (content.length > max.bytes)
+    throw new CliError(`${file} is larger than ${max.mebibytes} MiB: split it into smaller files`);
   return { name: nameDocument(file), format, content };
+}
+
+/** Returns the extensions of documents as an English list. */
+export function describeFormats(): string {
+  return new Intl.ListFormat("en-GB", { type: "disjunction" }).format(listExtensions());
 }

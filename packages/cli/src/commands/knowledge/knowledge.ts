@@ -19,6 +19,7 @@ import type { Result } from "../../output/result.ts";
 import { formatCount, formatTable } from "../../output/table.ts";
 import { appendValue, botOption, refuseEmpty, workspaceOption } from "../options.ts";
 import { addDocuments, sourceTable } from "./knowledge-add.ts";
+import { describeFormats } from "./knowledge-document.ts";
 import { addQuestionCommands } from "./knowledge-questions.ts";
 
 const PAGE_SIZE = 500;
@@ -32,7 +33,7 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
   group
     .command("add")
     .description("Add documents, replacing those with equal names.")
-    .argument("[file...]", "Select files: .txt, .md, .html or .pdf.")
+    .argument("[file...]", `Select files: ${describeFormats()}.`)
     .option("--url <url>", "Fetch a page or document, repeatable.", appendValue)
     .option("--language <language>", "Set the language name or code (default: detected).", "")
     .option("--name <name>", "Set the name (default: file name or URL).", refuseEmpty)

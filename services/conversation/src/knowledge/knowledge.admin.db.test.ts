@@ -341,7 +341,7 @@ describe("a knowledge source with a URL", () => {
       name: "hours.pdf",
       format: "pdf",
     });
-    expect((await add(bot, `${origin}/d`)).source).toMatchObject({ format: "csv", characters: 28 });
+    expect((await add(bot, `${origin}/d`)).source).toMatchObject({ format: "csv", characters: 27 });
     expect((await add(bot, `${origin}/old`)).source).toMatchObject({ format: "md" });
     const first = (await add(bot, `${origin}/b.md`)).source;
     pages.set("/b.md", {

@@ -4,7 +4,7 @@ import type { QuotaService } from "@parley/rpc/quota";
 import type { Logger, PeriodicTask, Shard } from "@parley/service-kit";
 import type { Config } from "./config.ts";
 import type { VisitorEraser } from "./erasures/erasures.worker.ts";
-import { createUsageEventsTask } from "./events/index.ts";
+import { createUsageEventsTask, forgetOldUsageEvents } from "./events/index.ts";
 import type { KeyUses } from "./keys/key-uses.worker.ts";
 import type { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { createCloseMonthsTask, createPruneTurnsTask, type PruneTurnsDeps } from "./months/index.ts";
@@ -43,6 +43,7 @@ const STORE_KEY_USES_INTERVAL_MS = 15_000;
 /** An event waits for half of this time on average. */
 const DISPATCH_INTERVAL_MS = 500;
 const RECORD_USAGE_EVENTS_INTERVAL_MS = 1_000;
+const FORGET_USAGE_EVENTS_INTERVAL_MS = 60 * 60_000;
 const KEEP_WEBHOOKS_INTERVAL_MS = 10 * 60_000;
 
 export type PeriodicTasksDeps = Shard &
@@ -155,6 +156,11 @@ export function createPeriodicTasks(
     { name: "count replies by bot", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createBotReplyCountTask(database) },
     { name: "store key uses", intervalMs: STORE_KEY_USES_INTERVAL_MS, run: () => keyUses.store() },
     { name: "record usage events", intervalMs: RECORD_USAGE_EVENTS_INTERVAL_MS, run: createUsageEventsTask(deps) },
+    {
+      name: "forget usage events",
+      intervalMs: FORGET_USAGE_EVENTS_INTERVAL_MS,
+      run: (signal) => forgetOldUsageEvents(database, signal),
+    },
     { name: "dispatch webhooks", intervalMs: DISPATCH_INTERVAL_MS, run: () => dispatcher.run() },
     {
       name: "keep webhooks",

@@ -81,7 +81,7 @@ export const WEBHOOKS = `
   ALTER TABLE conversation.webhook_deliveries ALTER COLUMN response_body SET STATISTICS 0;
   CREATE INDEX webhook_deliveries_pending ON conversation.webhook_deliveries (workspace_id, endpoint_id, next_attempt_at) WHERE status = 'pending';
   CREATE INDEX webhook_deliveries_failed ON conversation.webhook_deliveries (workspace_id, endpoint_id, sequence) WHERE status = 'failed';
-  CREATE INDEX webhook_deliveries_created ON conversation.webhook_deliveries (created_at);
+  CREATE INDEX webhook_deliveries_created ON conversation.webhook_deliveries (created_at) WHERE status <> 'pending';
   -- An erasure finds the responses to the session's events.
   CREATE INDEX webhook_deliveries_responses ON conversation.webhook_deliveries (workspace_id, session_id) WHERE response_body IS NOT NULL;
 `;

@@ -1,3 +1,2 @@
 export { botSlugSql, recordEventSql, recordKnowledgeFailed } from "./record-event.store.ts";
-export { forgetUsageEvents } from "./usage-events.store.ts";
-export { createUsageEventsTask } from "./usage-events.worker.ts";
+export { createUsageEventsTask, forgetOldUsageEvents } from "./usage-events.worker.ts";

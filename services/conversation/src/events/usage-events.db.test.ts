@@ -5,8 +5,8 @@ import type { Database } from "@parley/service-kit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { addEndpoint } from "../testing/webhooks.ts";
-import { createUsageEventsTask } from "./index.ts";
-import { forgetUsageEvents, readUsageEventPosition } from "./usage-events.store.ts";
+import { createUsageEventsTask, forgetOldUsageEvents } from "./index.ts";
+import { readUsageEventPosition } from "./usage-events.store.ts";
 
 let db: TestDatabase;
 let database: Database;
@@ -155,7 +155,7 @@ test("forgets the ids of old events", async () => {
     "UPDATE conversation.usage_events SET recorded_at = now() - interval '101 days' WHERE event_id = $1",
     [quota.listed[0]?.id],
   );
-  expect(await forgetUsageEvents(database, 100, 10)).toBe(1);
+  await forgetOldUsageEvents(database, new AbortController().signal);
   expect((await db.admin.query("SELECT event_id AS id FROM conversation.usage_events")).rows).toEqual([
     { id: quota.listed[1]?.id },
   ]);

@@ -1,13 +1,23 @@
 import type { RpcClient } from "@parley/rpc";
 import type { UsageEvent as ListedEvent, QuotaService } from "@parley/rpc/quota";
-import type { Database } from "@parley/service-kit";
+import { type Database, pause } from "@parley/service-kit";
 import { ReaderLease } from "../leases/index.ts";
-import { readUsageEventPosition, recordUsageEvents, USAGE_EVENTS_TASK, type UsageEvent } from "./usage-events.store.ts";
+import {
+  forgetUsageEvents,
+  readUsageEventPosition,
+  recordUsageEvents,
+  USAGE_EVENTS_TASK,
+  type UsageEvent,
+} from "./usage-events.store.ts";
 
 const PAGE_EVENTS = 500;
 const LIST_TIMEOUT_MS = 5_000;
 /** If the replica that reads the events dies, another one takes over within about 13 s. */
 const LEASE_SECONDS = 10;
+/** Longer than quota keeps its events. */
+const KEPT_DAYS = 100;
+const BATCH_ROWS = 1_000;
+const PAUSE_MS = 100;
 
 export type UsageEventsDeps = {
   /** The database of one shard, and the client of quota for its workspaces. */
@@ -30,6 +40,12 @@ export function createUsageEventsTask({ database, quota }: UsageEventsDeps) {
       await recordUsageEvents(database, events.map(toUsageEvent), next);
     }
   };
+}
+
+/** Forgets the ids of the usage events that quota no longer has. Replicas may run this concurrently. */
+export async function forgetOldUsageEvents(database: Database, signal: AbortSignal): Promise<void> {
+  const forgetBatch = () => forgetUsageEvents(database, KEPT_DAYS, BATCH_ROWS);
+  while (!signal.aborted && (await forgetBatch()) === BATCH_ROWS) await pause(PAUSE_MS, signal);
 }
 
 function toUsageEvent({ id, workspaceId, type, occurredAt, ...event }: ListedEvent): UsageEvent {

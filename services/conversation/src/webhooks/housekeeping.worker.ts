@@ -1,5 +1,4 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
-import { forgetUsageEvents } from "../events/index.ts";
 import { deleteExpiredSecrets, listSecretsOfOtherKeys, replaceEncrypted } from "./endpoints.store.ts";
 import { deleteDeliveries, deleteExpired, findNextEndpoint } from "./queue.store.ts";
 import type { SecretBox } from "./secret-box.ts";
@@ -8,21 +7,18 @@ import { type EndpointRef, KEPT_DAYS } from "./webhook.ts";
 const BATCH_ROWS = 1_000;
 const PAUSE_MS = 100;
 const BATCH_SECRETS = 1_000;
-/** Longer than quota keeps its events. */
-const USAGE_EVENTS_KEPT_DAYS = 100;
 
 export type HousekeepingDeps = { database: Database; secretBox: SecretBox; log: Pick<Logger, "warn"> };
 
 /**
- * Deletes the deliveries that are older than KEPT_DAYS, those of deleted endpoints, expired secrets, and the ids of old usage events. Encrypts the secrets again that another key
- * than the installation's first one has encrypted. Replicas may run this concurrently.
+ * Deletes the deliveries that are older than KEPT_DAYS and do not wait, those of deleted endpoints, and expired secrets. Encrypts the secrets again that
+ * another key than the installation's first one has encrypted. Replicas may run this concurrently.
  */
 export async function keepWebhooks(deps: HousekeepingDeps, signal: AbortSignal): Promise<void> {
   const { database } = deps;
   await deleteExpiredSecrets(database);
   await reencryptSecrets(deps);
   await deleteAll(() => deleteExpired(database, KEPT_DAYS, BATCH_ROWS), signal);
-  await deleteAll(() => forgetUsageEvents(database, USAGE_EVENTS_KEPT_DAYS, BATCH_ROWS), signal);
   let after: EndpointRef | undefined;
   while (!signal.aborted) {
     const endpoint = await findNextEndpoint(database, after);

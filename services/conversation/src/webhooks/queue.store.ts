@@ -161,11 +161,11 @@ const DELETE_EXPIRED = `
   DELETE FROM conversation.webhook_deliveries d
   USING (
     SELECT workspace_id, endpoint_id, sequence FROM conversation.webhook_deliveries
-    WHERE created_at < now() - make_interval(days => $1) ORDER BY created_at LIMIT $2
+    WHERE status <> 'pending' AND created_at < now() - make_interval(days => $1) ORDER BY created_at LIMIT $2
   ) old
   WHERE d.workspace_id = old.workspace_id AND d.endpoint_id = old.endpoint_id AND d.sequence = old.sequence`;
 
-/** Deletes up to `limit` deliveries that are older than `days`. Returns their number. */
+/** Deletes up to `limit` deliveries that are older than `days` and do not wait. Returns their number. */
 export async function deleteExpired(database: Database, days: number, limit: number): Promise<number> {
   const { rowCount } = await database.query(DELETE_EXPIRED, [days, limit]);
   return rowCount ?? 0;

@@ -69,7 +69,7 @@ export const WEBHOOKS = `
     -- The times of all attempts.
     attempted_at    timestamptz[] NOT NULL DEFAULT '{}',
     next_attempt_at timestamptz,
-    -- Of the last attempt. Without a response, error has the reason.
+    -- Of the last attempt. Without a response, error has the code of the reason.
     response_status integer,
     response_body   text,
     error           text,

@@ -1,4 +1,4 @@
-import type { Database } from "@parley/service-kit";
+import type { Database, EgressErrorCode } from "@parley/service-kit";
 import type { EndpointRef } from "./webhook.ts";
 
 /** An event in an endpoint's queue or log. */
@@ -12,7 +12,7 @@ export type Delivery = {
   nextAttemptAt: Date | null;
   responseStatus: number | null;
   responseBody: string | null;
-  error: string | null;
+  error: EgressErrorCode | null;
   durationMs: number | null;
 };
 

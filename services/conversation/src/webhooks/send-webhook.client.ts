@@ -44,12 +44,12 @@ export async function sendWebhook(
       status,
       body: response.body.toString(),
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-      ...(status >= 300 && status < 400 && { error: "redirects are not followed" }),
+      ...(status >= 300 && status < 400 && { error: "too_many_redirects" as const }),
     });
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
     // Without the path and the query, which may contain secrets.
     log.info({ host: new URL(url).host, code: error.code, detail: error.detail }, "webhook attempt failed");
-    return finish({ error: error.message });
+    return finish({ error: error.code });
   }
 }

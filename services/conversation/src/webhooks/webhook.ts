@@ -1,3 +1,5 @@
+import type { EgressErrorCode } from "@parley/service-kit";
+
 /** The most endpoints of a workspace. */
 export const MAX_ENDPOINTS = 20;
 /** The most undelivered events of an endpoint. The oldest ones above it are dropped. */
@@ -34,13 +36,22 @@ export type ClaimedDelivery = EndpointRef & {
 /** The texts of an event's message. A text is missing if the event has none, or if it was erased. */
 export type EventContent = { message?: string; reply?: string; rating_reason?: string };
 
-/** The result of one attempt. Without a response, `error` has the reason. */
+/** The texts of the errors of attempts. */
+export const ATTEMPT_ERRORS: Readonly<Record<EgressErrorCode, string>> = {
+  timeout: "the server did not respond in time",
+  too_large: "the response is too large",
+  too_many_redirects: "redirects are not followed",
+  unreachable: "the server cannot be reached",
+  url_refused: "the URL must begin with http:// or https://, and must not contain a user name or password",
+};
+
+/** The result of one attempt. Without a response, `error` has the reason. A redirect has an error too. */
 export type Attempt = {
   startedAt: Date;
   durationMs: number;
   status?: number;
   body?: string;
-  error?: string;
+  error?: EgressErrorCode;
   /** How long the response asked to wait. */
   retryAfterSeconds?: number;
 };

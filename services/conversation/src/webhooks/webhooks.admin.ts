@@ -32,7 +32,7 @@ import {
   updateEndpoint,
 } from "./endpoints.store.ts";
 import { createWebhookSecret, type SecretBox } from "./secret-box.ts";
-import { type EndpointRef, MAX_ENDPOINTS } from "./webhook.ts";
+import { ATTEMPT_ERRORS, type EndpointRef, MAX_ENDPOINTS } from "./webhook.ts";
 import { requireWebhookUrl } from "./webhook-url.ts";
 
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
@@ -197,7 +197,8 @@ function toDelivery(delivery: Delivery): MessageInitShape<typeof WebhookDelivery
     nextAttemptAt: toText(nextAttemptAt),
     responseStatus: delivery.responseStatus ?? 0,
     responseBody: delivery.responseBody ?? "",
-    error: delivery.error ?? "",
+    error: delivery.error === null ? "" : ATTEMPT_ERRORS[delivery.error],
+    errorCode: delivery.error ?? "",
     durationMs: delivery.durationMs ?? 0,
   };
 }

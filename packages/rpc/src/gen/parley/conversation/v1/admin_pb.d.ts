@@ -1926,7 +1926,7 @@ export declare type WebhookDelivery = Message<"parley.conversation.v1.WebhookDel
   responseBody: string;
 
   /**
-   * Why the last attempt got no response; empty if it got one.
+   * Why the last attempt got no response, or a redirect; empty if it got another response.
    *
    * @generated from field: string error = 10;
    */
@@ -1938,6 +1938,13 @@ export declare type WebhookDelivery = Message<"parley.conversation.v1.WebhookDel
    * @generated from field: int32 duration_ms = 11;
    */
   durationMs: number;
+
+  /**
+   * The code of error, such as unreachable, timeout or too_many_redirects (a redirect); empty without an error.
+   *
+   * @generated from field: string error_code = 12;
+   */
+  errorCode: string;
 };
 
 /**

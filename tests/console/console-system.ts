@@ -25,7 +25,8 @@ type Options = {
 export async function startConsoleSystem({ model = "openai:default", ssoEnv }: Options = {}): Promise<ConsoleSystem> {
   await using resources = new AsyncDisposableStack();
   const sso = resources.adopt(await startDevelopmentSso(ssoEnv), (started) => started.stop());
-  const env = { edge: sso.env, conversation: sso.env, quota: sso.env };
+  const conversation = { ...sso.env, EGRESS_ALLOW: "127.0.0.1/32" };
+  const env = { edge: sso.env, conversation, quota: sso.env };
   const system = resources.adopt(await startSystem({ env }), (started) => started.stop());
   const workspaceId = CONSOLE_WORKSPACE;
   await system.admin.workspaces.createWorkspace({ id: workspaceId, name: "Console tests", plan: "pro" });

@@ -16,6 +16,7 @@ import type { System } from "../system/system.ts";
 import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 import { type SignedInClient, signIn } from "./owner.ts";
 import { forwardingSuite } from "./suites/forwarding.ts";
+import { webhookCallsSuite } from "./suites/webhook-calls.ts";
 
 const BOTS = "parley.conversation.v1.BotAdminService";
 const USAGE = "parley.quota.v1.WorkspaceAdminService/ShowUsage";
@@ -34,6 +35,7 @@ beforeAll(async () => {
 afterAll(() => installation?.stop());
 
 forwardingSuite(() => ({ ...installation, owner }));
+webhookCallsSuite(() => installation);
 
 describe("sign-in", () => {
   it("uses the code flow with PKCE, and returns to the requested screen", async () => {

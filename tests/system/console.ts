@@ -61,15 +61,17 @@ export async function startDevelopmentSso(extra: Record<string, string> = {}): P
   };
 }
 
-/** Requests an owner's access token, as the OAuth client that may request tokens for any workspace. */
-export async function requestOwnersToken(sso: DevelopmentSso): Promise<string> {
+export const requestOwnersToken = (sso: DevelopmentSso) => requestToken(sso, "owner");
+
+/** Requests a member's access token, as the OAuth client that may request tokens for any workspace. */
+export async function requestToken(sso: DevelopmentSso, role: string): Promise<string> {
   const response = await fetch(`${sso.issuer}/token`, {
     method: "POST",
     headers: { authorization: `Basic ${Buffer.from("parley:parley").toString("base64")}` },
     body: new URLSearchParams({
       grant_type: "client_credentials",
       workspace: CONSOLE_WORKSPACE,
-      role: "owner",
+      role,
     }),
   });
   return ((await response.json()) as { access_token: string }).access_token;

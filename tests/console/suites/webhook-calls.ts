@@ -57,14 +57,12 @@ export function webhookCallsSuite(shared: () => ConsoleSystem): void {
       receiver.respond = (response) => response.writeHead(500).end("no such table: events");
       expect((await owner("SendTestEvent", { id })).body).toEqual({ sequence: "1" });
       const list = async () => ((await viewer("ListDeliveries", { id })).body.deliveries as Delivery[])[0];
-      await expect
-        .poll(list, { timeout: 10_000 })
-        .toMatchObject({
-          sequence: "1",
-          status: "pending",
-          responseStatus: 500,
-          responseBody: "no such table: events",
-        });
+      await expect.poll(list, { timeout: 10_000 }).toMatchObject({
+        sequence: "1",
+        status: "pending",
+        responseStatus: 500,
+        responseBody: "no such table: events",
+      });
       receiver.respond = (response) => response.writeHead(204).end();
       const range = { id, fromSequence: "1", toSequence: "9" };
       expect((await owner("Redeliver", range)).body).toEqual({ queued: 1 });

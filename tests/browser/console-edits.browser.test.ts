@@ -240,6 +240,38 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("saves the settings of a bot's model, and shows that the built-in model has none", async () => {
+    const slug = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/bots/${slug}`, await nameOf(slug));
+    const read = async () => (await fixture.service.admin.bots.getBot({ workspaceId: CONSOLE_WORKSPACE, slug })).bot;
+    await fixture.service.admin.bots.updateBot({
+      workspaceId: CONSOLE_WORKSPACE,
+      slug,
+      changes: { model: "openai:m" },
+    });
+    await page.goto(`/bots/${slug}`);
+    await page.field("Temperature").fill("0.25");
+    await page.field("Longest answer, in tokens").fill("600");
+    await page.field("Effort of reasoning").selectOption("Low");
+    await page.button("Save").click();
+    await eventually(() => page.announcement.innerText()).toContain("Saved");
+    expect(await read()).toMatchObject({ temperature: 0.25, maxOutputTokens: 600, reasoningEffort: "low" });
+    await page.field("Temperature").fill("");
+    await page.button("Save").click();
+    await eventually(async () => (await read())?.temperature).toBeUndefined();
+    await fixture.service.admin.bots.updateBot({
+      workspaceId: CONSOLE_WORKSPACE,
+      slug,
+      changes: { model: "builtin:extractive", maxOutputTokens: 0, reasoningEffort: "" },
+    });
+    await page.goto(`/bots/${slug}`);
+    await page.field("Top P").fill("0.5");
+    await page.button("Save").click();
+    await eventually(() => page.tab.getByText("builtin:extractive has no settings").count()).toBe(1);
+    expect(await page.findAxeViolations()).toEqual([]);
+  });
+
   it("stores what visitors must agree to, with a translation, and shows a conversation's consent", async () => {
     const slug = await addBot(fixture.service);
     const { page } = await openConsole(fixture);

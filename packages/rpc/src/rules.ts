@@ -106,8 +106,8 @@ function createNestedCheck(field: DescField): Check<unknown> | undefined {
   if (fieldKind === "message")
     return (value) => {
       const invalid = value === undefined ? undefined : findInvalidField(schema, value as Message);
-      // A message with the only field `values` lets a list or map be unset. The sentence names the field that contains it.
-      return invalid && { ...invalid, message: invalid.message.replace(/^values\b/, name) };
+      // A message with the only field `values` or `value` lets a list, map or number be unset. The sentence names the field that contains it.
+      return invalid && { ...invalid, message: invalid.message.replace(/^values?\b/, name) };
     };
   return (value) => {
     for (const [key, entry] of Object.entries(value as Record<string, Message>)) {

@@ -74,7 +74,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   const ofWorkspace = async <T>(byShard: readonly T[], workspaceId: string) =>
     requireShard(byShard, (await shardOfWorkspace(sharded, "conversation.turns", workspaceId)).number);
   const newKey = (shard?: number) => createPublicKey(keyPrefix, (below) => randomInt(below), shard);
-  router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
+  router.service(BotAdminService, createBotAdmin({ database, quota, llm: deps.llm, planModels, newId: randomUUID }));
   router.service(KeyAdminService, createKeyAdmin(sharded, new KeyShards(keyPrefix), newKey));
   router.service(IdentityKeyAdminService, createIdentityKeyAdmin(database, quota));
   const webhookDeps = { database, quota, egressPolicy: egress.policy, secretBox: deps.secretBox };

@@ -35,6 +35,7 @@ import { GenerationRunner } from "./generation/generation-runner.ts";
 import type { CountTokens } from "./generation/meter.ts";
 import { createMetrics } from "./metrics.ts";
 import { ProviderCatalog } from "./providers/catalog.service.ts";
+import { handleCheckModelSettings } from "./providers/check-model-settings.rpc.ts";
 import { createProviderAdmin } from "./providers/providers.admin.ts";
 import { openSecrets } from "./settings/secrets.worker.ts";
 import { loadSettings, watchSettings } from "./settings/settings.worker.ts";
@@ -165,6 +166,7 @@ export async function start(
       generate: (request, context) => handleGenerate(deps, request, context),
       embed: (request, context) => handleEmbed(embedder, request, context),
       describeTools: (request, context) => handleDescribeTools(tools, request, context),
+      checkModelSettings: (request) => handleCheckModelSettings(catalog, request),
       fillCallLog: (request) => handleFillCallLog({ shards, settings, metrics, retentionDays: days }, request),
     },
     createCallGuard(openInternalTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),

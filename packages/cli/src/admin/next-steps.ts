@@ -24,6 +24,7 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   message_not_found: "take the message ID from the meta event or the session export",
   forbidden: "ask the operator to make the call, or to give you another role",
   model_not_permitted: "choose a model that your plan permits, or ask the operator to set this one",
+  unsupported_setting: "change the setting, or unset it with ''; docs/providers.md has the settings of models",
   no_workspace: "docs/install/sso.md names the claim that must hold the workspace ID",
   change_not_recorded:
     "do not repeat the command; the operator finds the missing entry of the audit log in the service's log",

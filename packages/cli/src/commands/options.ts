@@ -32,6 +32,16 @@ export function wholeNumberParser(min: number, max: number): (text: string) => n
   };
 }
 
+/** Returns a parser of numbers from `min` to `max`, or of the empty text, which unsets the number. */
+export function optionalNumberParser(min: number, max: number): (text: string) => { value?: number } {
+  return (text) => {
+    if (text === "") return {};
+    const value = Number(text);
+    if (text.trim() === text && value >= min && value <= max) return { value };
+    throw new InvalidArgumentError(`It must be a number from ${min} to ${max}, or ''.`);
+  };
+}
+
 /** Parses a date or a time, in UTC unless the time has an offset. */
 export function parseTime(text: string): string {
   const [dateTime] = /^\d{4}-\d\d-\d\d(T.+)?$/.exec(text) ?? [""];

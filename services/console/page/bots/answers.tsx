@@ -1,4 +1,4 @@
-import { BotChangesSchema } from "@parley/rpc/conversation";
+import { BotChangesSchema, TemperatureSchema, TopPSchema } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
 import { SelectField, TextArea, TextField } from "../components/field.tsx";
 import { isolate } from "../i18n/language.ts";
@@ -22,6 +22,7 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
         {...textProps("systemPrompt")}
       />
       <ModelField models={models} value={draft.model} onChange={(model) => change("model", model)} />
+      <ModelSettings draft={draft} change={change} />
       <TextArea
         label={LABELS.fallback}
         rows={2}
@@ -50,6 +51,60 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
         onChange={({ target }) => change("visitorMessagesPerDay", Math.trunc(target.valueAsNumber || 0))}
       />
     </section>
+  );
+}
+
+const EFFORTS = [
+  ["", t("The model’s own")],
+  ["none", t("None")],
+  ["minimal", t("Minimal")],
+  ["low", t("Low")],
+  ["medium", t("Medium")],
+  ["high", t("High")],
+] as const;
+
+function ModelSettings({ draft, change }: SectionProps) {
+  const numberProps = (name: "temperature" | "topP") => ({
+    type: "number",
+    step: "any",
+    value: draft[name] ?? "",
+    onChange: ({ target }: { target: HTMLInputElement }) =>
+      change(name, target.value === "" ? undefined : target.valueAsNumber),
+  });
+  return (
+    <>
+      <TextField
+        label={LABELS.temperature}
+        hint={t("From 0 to 2: the higher, the more varied the answers. Leave empty for the model’s own value.")}
+        {...limitsOf(TemperatureSchema.field.value)}
+        {...numberProps("temperature")}
+      />
+      <TextField
+        label={LABELS.topP}
+        hint={t(
+          "Above 0, at most 1. Many models accept only one of temperature and top P. Leave empty for the model’s own value.",
+        )}
+        {...limitsOf(TopPSchema.field.value)}
+        {...numberProps("topP")}
+      />
+      <TextField
+        label={LABELS.maxOutputTokens}
+        hint={t("A token is a part of a word. 0 means the limit of the installation.")}
+        type="number"
+        min={0}
+        max={limitsOf(BotChangesSchema.field.maxOutputTokens).max}
+        required
+        value={draft.maxOutputTokens}
+        onChange={({ target }) => change("maxOutputTokens", Math.trunc(target.valueAsNumber || 0))}
+      />
+      <SelectField
+        label={LABELS.reasoningEffort}
+        hint={t("Only for models that reason. More effort takes longer and costs more.")}
+        options={EFFORTS}
+        value={draft.reasoningEffort}
+        onChange={(effort) => change("reasoningEffort", effort)}
+      />
+    </>
   );
 }
 

@@ -25,6 +25,10 @@ const LOOK_LABELS = {
 const ANSWER_LABELS = {
   systemPrompt: t("Instructions"),
   model: t("Model"),
+  temperature: t("Temperature"),
+  topP: t("Top P"),
+  maxOutputTokens: t("Longest answer, in tokens"),
+  reasoningEffort: t("Effort of reasoning"),
   fallback: t("Text in place of a blocked answer"),
   timeZone: t("Time zone"),
   visitorMessagesPerDay: t("Messages of one visitor a day"),
@@ -70,9 +74,12 @@ export function toBotSettings(bot: Bot): BotSettings {
 }
 
 /** Returns the changes as the service receives them. */
-export function toBotChanges({ quickReplies, texts, ...others }: Partial<BotSettings>) {
+export function toBotChanges(changes: Partial<BotSettings>) {
+  const { quickReplies, texts, temperature, topP, ...others } = changes;
   return {
     ...others,
+    ...("temperature" in changes && { temperature: toOptionalNumber(temperature) }),
+    ...("topP" in changes && { topP: toOptionalNumber(topP) }),
     ...(quickReplies && { quickReplies: { values: withoutBlanks(quickReplies) } }),
     ...(texts && {
       texts: {
@@ -86,6 +93,8 @@ export function toBotChanges({ quickReplies, texts, ...others }: Partial<BotSett
     }),
   };
 }
+
+const toOptionalNumber = (value: number | undefined) => (value === undefined ? {} : { value });
 
 /** The widget shows its own text in place of one that is left blank. */
 const withoutBlankWords = (words: Readonly<Record<string, string>>) =>

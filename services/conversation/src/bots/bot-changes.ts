@@ -9,7 +9,7 @@ import { isModelName } from "./model-name.ts";
 export type BotPatch = Partial<BotSettings> & { display: Partial<Display> };
 
 type Scalar = string | number | boolean;
-type Wrapper = { values: JsonValue };
+type Wrapper = { values?: JsonValue; value?: JsonValue };
 type Predicate = (value: string) => boolean;
 
 const { max: MAX_FONT_CHARACTERS } = limitsOf(BotChangesSchema.field.fontFamily);
@@ -53,13 +53,13 @@ function callsOnlyAllowedFunctions(value: string): boolean {
 /** Throws invalid_argument for the first invalid field that the rules of the proto accept. */
 export function toBotPatch(changes = create(BotChangesSchema)): BotPatch {
   requireValidChanges(changes);
-  // Contains the fields that are set. A message wraps a list or a map, so that it can be unset.
+  // Contains the fields that are set. A message wraps a list, a map or a number, so that it can be unset. An unset number is stored as null.
   const json = toJson(BotChangesSchema, changes, { alwaysEmitImplicit: true }) as Record<string, Scalar | Wrapper>;
   const settings: JsonObject = {};
   const display: JsonObject = {};
   for (const [name, value] of Object.entries(json)) {
     const target = name in BotDisplaySchema.field ? display : settings;
-    target[name] = typeof value === "object" ? value.values : value;
+    target[name] = typeof value === "object" ? (value.values ?? value.value ?? null) : value;
   }
   if (Buffer.byteLength(JSON.stringify(display.texts ?? {})) > MAX_TEXTS_BYTES)
     throw invalidArgument("texts must have at most 16 KiB of JSON");
@@ -78,6 +78,8 @@ function requireValidChanges(changes: BotChanges): void {
   requireValid("consent_link", changes.consentLink, isHttpsUrl, "be an https URL, or empty");
   requireValid("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB");
   requireValid("font_family", changes.fontFamily, isSafeCss(MAX_FONT_CHARACTERS), "be a CSS font family");
+  // The rules of the proto have whole limits only.
+  if (changes.topP?.value === 0) throw invalidArgument("top_p must be above 0");
   requireValidCssVars(changes.customCssVars?.values ?? {});
   requireValidTexts(changes.texts?.values ?? {});
 }

@@ -3,17 +3,27 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { RpcClient } from "@parley/rpc";
 import type { BotAdminService, BotSchema } from "@parley/rpc/conversation";
+import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
-import { adminCallerOf, type Database, isSlug, isWorkspaceId, ServiceError } from "@parley/service-kit";
-import { toBotPatch } from "./bot-changes.ts";
-import { DEFAULT_DISPLAY, readSettings } from "./bot-settings.ts";
+import {
+  adminCallerOf,
+  type Database,
+  invalidArgument,
+  isSlug,
+  isWorkspaceId,
+  ServiceError,
+} from "@parley/service-kit";
+import { type BotPatch, toBotPatch } from "./bot-changes.ts";
+import { type BotSettings, DEFAULT_DISPLAY, readSettings } from "./bot-settings.ts";
 import { type Bot, deleteBot, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
 import { readLogo } from "./logo-image.ts";
 import { insertLogo } from "./logos.store.ts";
+import { concernsModel, toModelSettings } from "./model-settings.ts";
 import { botNotFound, requireBotId } from "./require-bot.service.ts";
 
 const MAX_BOTS = 200;
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
+const CHECK_SETTINGS_TIMEOUT_MS = 5_000;
 
 /** The calls for an existing bot report malformed ids as not found. */
 const areIdsWellFormed = ({ workspaceId, slug }: { workspaceId: string; slug: string }) =>
@@ -22,13 +32,14 @@ const areIdsWellFormed = ({ workspaceId, slug }: { workspaceId: string; slug: st
 export type BotAdminDeps = {
   database: Database;
   quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">;
+  llm: Pick<RpcClient<typeof LlmService>, "checkModelSettings">;
   /** The models that owners may choose, by plan. */
   planModels: ReadonlyMap<string, readonly string[]>;
   newId: () => string;
 };
 
 export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminService> {
-  const { database, quota, planModels, newId } = deps;
+  const { database, quota, llm, planModels, newId } = deps;
 
   const readPermittedModels = async (workspaceId: string) => {
     const options = { timeoutMs: GET_WORKSPACE_TIMEOUT_MS, waitForReady: true };
@@ -44,12 +55,25 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
       );
   };
 
+  /** Most bots have no settings of their model. They do not depend on the llm-proxy. */
+  const requireAcceptedSettings = async (bot: Partial<BotSettings>) => {
+    const settings = toModelSettings(bot);
+    if (settings === undefined) return;
+    const options = { timeoutMs: CHECK_SETTINGS_TIMEOUT_MS, waitForReady: true };
+    const { problem } = await llm.checkModelSettings({ model: bot.model ?? "", settings }, options);
+    if (problem !== "") throw invalidArgument(problem, "unsupported_setting");
+  };
+  const requireAcceptedChange = async (bot: Bot, { display, ...patch }: BotPatch) => {
+    if (concernsModel(patch)) await requireAcceptedSettings({ ...bot, ...patch });
+  };
+
   return {
     async createBot({ workspaceId, slug, changes }, context) {
       const { display, ...patch } = toBotPatch(changes);
       // Also called for an operator, because it throws workspace_not_found for an unknown workspace.
       const models = await readPermittedModels(workspaceId);
       if (adminCallerOf(context) !== "operator") requirePermittedModel(patch.model, models);
+      await requireAcceptedSettings(patch);
       const newBot = {
         id: newId(),
         workspaceId,
@@ -61,13 +85,16 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
       return { bot: requireStored(await insertBot(database, newBot, { limit: MAX_BOTS })) };
     },
     async duplicateBot({ workspaceId, slug, newSlug, changes }, context) {
-      const { display, ...patch } = toBotPatch(changes);
-      const { createdAt, ...original } = requireFound(
+      const botPatch = toBotPatch(changes);
+      const { display, ...patch } = botPatch;
+      const found = requireFound(
         areIdsWellFormed({ workspaceId, slug }) && (await findBot(database, workspaceId, slug)),
       );
+      const { createdAt, ...original } = found;
       // A model that an operator chose for the original is permitted for the copy.
       if (patch.model && adminCallerOf(context) !== "operator")
         requirePermittedModel(patch.model, await readPermittedModels(workspaceId));
+      await requireAcceptedChange(found, botPatch);
       const copy = {
         ...original,
         ...patch,
@@ -94,6 +121,8 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
       const patch = toBotPatch(changes);
       if (patch.model && adminCallerOf(context) !== "operator")
         requirePermittedModel(patch.model, await readPermittedModels(workspaceId));
+      if (concernsModel(patch) && areIdsWellFormed({ workspaceId, slug }))
+        await requireAcceptedChange(requireFound(await findBot(database, workspaceId, slug)), patch);
       return {
         bot: toMessage(
           requireFound(

@@ -4,4 +4,5 @@ export type { Display } from "./bot-settings.ts";
 export type { BotRef } from "./bots.store.ts";
 export { chooseTranslation } from "./choose-translation.ts";
 export { isModelName } from "./model-name.ts";
+export { toModelSettings } from "./model-settings.ts";
 export { botNotFound, requireBotId } from "./require-bot.service.ts";

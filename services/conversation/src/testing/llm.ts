@@ -46,6 +46,11 @@ export async function startTestLlm(): Promise<TestLlm> {
       generate: () => {
         throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "not implemented by the test double");
       },
+      // Stands for a model that accepts no temperature.
+      checkModelSettings: async ({ model, settings }) => ({
+        problem:
+          settings?.temperature !== undefined && model.includes("thinker") ? `${model}: temperature is refused` : "",
+      }),
       fillCallLog: async () => ({ filled: 0 }),
       describeTools: async ({ tools }) => ({ tools: tools.map(({ name }) => ({ name, functions: [name] })) }),
       async embed({ texts }) {

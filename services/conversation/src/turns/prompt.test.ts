@@ -1,8 +1,20 @@
-import { fromBinary } from "@bufbuild/protobuf";
+import { fromBinary, type JsonObject } from "@bufbuild/protobuf";
 import { PromptSchema, Role } from "@parley/rpc/llm";
 import { expect, test } from "vitest";
 import { readSettings } from "../bots/bot-settings.ts";
 import { encodePrompt } from "./prompt.ts";
+
+const parts = { passages: [], terms: [], history: [], message: "now" };
+const botWith = (settings: JsonObject) => ({ ...readSettings(settings), tools: [], replyPatterns: [] });
+
+test("encodePrompt encodes the bot's settings of its model, and nothing of a bot without them", () => {
+  const settingsOf = (stored: JsonObject) =>
+    fromBinary(PromptSchema, encodePrompt({ ...parts, bot: botWith(stored) })).settings;
+  expect(settingsOf({})).toBeUndefined();
+  expect(settingsOf({ temperature: null, topP: null, maxOutputTokens: 0, reasoningEffort: "" })).toBeUndefined();
+  expect(settingsOf({ temperature: 0, maxOutputTokens: 300 })).toMatchObject({ temperature: 0, maxOutputTokens: 300 });
+  expect(settingsOf({ topP: 0.5, reasoningEffort: "low" })).toMatchObject({ topP: 0.5, reasoningEffort: "low" });
+});
 
 test("encodePrompt encodes the system prompt, the fallback, the time zone, the passages, the search terms and the history, with the visitor's message last", () => {
   const passages = [{ id: 7, source: "plans.md", heading: "Plans > Free", text: "100 messages." }];

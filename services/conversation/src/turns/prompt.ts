@@ -1,6 +1,6 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { PromptSchema, Role } from "@parley/rpc/llm";
-import type { BotConfig } from "../bots/index.ts";
+import { type BotConfig, toModelSettings } from "../bots/index.ts";
 
 /** A chunk of knowledge that the search found for a message. */
 export type Passage = { id: number; source: string; heading: string; text: string };
@@ -30,6 +30,7 @@ export function encodePrompt({ bot, passages, terms, history, message }: PromptP
     { role: Role.ASSISTANT, content: turn.reply },
   ]);
   messages.push({ role: Role.USER, content: message });
+  const settings = toModelSettings(bot);
   return toBinary(
     PromptSchema,
     create(PromptSchema, {
@@ -37,6 +38,7 @@ export function encodePrompt({ bot, passages, terms, history, message }: PromptP
       // The bot's text for a message that the model declines to answer.
       fallback: bot.fallback,
       timeZone: bot.timeZone,
+      ...(settings && { settings }),
       passages: passages.map((passage) => ({ ...passage, id: BigInt(passage.id) })),
       messages,
       tools: [...bot.tools],

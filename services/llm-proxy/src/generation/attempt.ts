@@ -1,12 +1,20 @@
 import {
   AttemptTimer,
   type BreakerVerdict,
+  failureFromSetting,
   GenerationCancelled,
   ProviderFailure,
   type StopCause,
   type TextSink,
 } from "../providers/index.ts";
-import { findContextWindow } from "../settings/index.ts";
+import {
+  findContextWindow,
+  findKnownProblem,
+  readModelSettings,
+  resolveSampling,
+  type Sampling,
+  type SamplingProblem,
+} from "../settings/index.ts";
 import { hasVisibleText } from "../text.ts";
 import type { ToolRound } from "../tools/index.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
@@ -55,6 +63,8 @@ export async function runAttempt(unfitted: AttemptRequest, options: AttemptOptio
     const times = { startedAtMs, queueMs: endedAtMs - startedAtMs, firstTextAtMs: undefined, endedAtMs };
     return { request, isSent: false, ...times, completion: EMPTY_COMPLETION, failure: toFailure(error) };
   };
+  const problem = findSettingProblem(request);
+  if (problem !== undefined) return createNotSentResult(redactFailure(failureFromSetting(problem), request, ""));
   let release: () => void;
   try {
     release = await concurrency.acquire(request.workspaceId, signal);
@@ -86,7 +96,20 @@ function fitRequest(request: AttemptRequest): AttemptRequest {
   const { settings } = request.candidate.guardedProvider;
   const tokens = findContextWindow(settings, request.candidate.name);
   if (settings.kind === "builtin" || tokens === undefined) return request;
-  return { ...request, ...fitPrompt(request, { tokens, outputTokens: settings.outputLimit?.tokens }) };
+  return { ...request, ...fitPrompt(request, { tokens, outputTokens: samplingOf(request).maxOutputTokens }) };
+}
+
+/** Returns the settings of the provider and the bot that apply to the request. */
+function samplingOf({ candidate, prompt }: AttemptRequest): Sampling {
+  const { settings } = candidate.guardedProvider;
+  return settings.kind === "builtin" ? {} : resolveSampling(settings.sampling, readModelSettings(prompt.settings));
+}
+
+/** Checks the bot's settings again, because the model of a route or the default model may have changed since they were stored. */
+function findSettingProblem(request: AttemptRequest): SamplingProblem | undefined {
+  const { settings } = request.candidate.guardedProvider;
+  if (request.prompt.settings === undefined || settings.kind === "builtin") return undefined;
+  return findKnownProblem(settings, request.candidate.name, samplingOf(request));
 }
 
 type CompletionResult = Pick<AttemptResult, "firstTextAtMs" | "completion" | "failure">;
@@ -130,6 +153,7 @@ async function streamCompletion(
       tools,
       mustAnswerWithoutTools,
       toolRounds,
+      sampling: samplingOf(request),
       signal: attemptTimer.signal,
       onText: (delta) => {
         attemptTimer.signal.throwIfAborted();

@@ -1,5 +1,6 @@
 import type { GenerationFailureCode } from "@parley/rpc/outcomes";
 import { listErrorAndCauses } from "@parley/service-kit";
+import { type SamplingProblem, SETTING_NAMES } from "../settings/index.ts";
 import { NO_PROVIDER_ERROR, type ProviderError, readProviderError } from "./provider-error.ts";
 
 type FailureOptions = {
@@ -116,6 +117,12 @@ export function failureFromBodyError(error: unknown): ProviderFailure {
 /** Returns the failure of a completion whose end is missing. */
 export function createTruncatedFailure(options: Pick<FailureOptions, "detail" | "cause"> = {}): ProviderFailure {
   return new ProviderFailure("provider_error", "truncated", { isRetryable: true, isProviderFault: true, ...options });
+}
+
+/** Returns the failure of an attempt whose model does not accept a setting of the bot or of LLM_CONFIG. */
+export function failureFromSetting({ setting, sentence }: SamplingProblem): ProviderFailure {
+  const sentError = { status: 0, code: SETTING_NAMES[setting], message: sentence };
+  return new ProviderFailure("provider_error", "unsupported_setting", { sentError });
 }
 
 /** Returns the failure of a provider whose response is unusable. `reason` is, for example, `malformed` or `too_large`. */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { Role } from "@parley/rpc/llm";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { ModelSettingsSchema, Role } from "@parley/rpc/llm";
 import {
   defaultReplyText,
   type FakeProvider,
@@ -20,40 +21,65 @@ const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoZS10aG91Z2h0cw==";
 const THOUGHTS = { text: "Secret thoughts. ", signature: SIGNATURE };
 const PRICE = "{ input: 1000, output: 2000, cached_input: 100 }";
 
-/** By kind: the header with the key, whether the API has signatures of thoughts, and a model that thinks with what its request has. */
+/**
+ * By kind: the header with the key, whether the API has signatures of thoughts, a model that thinks with what its request has, and settings that a
+ * model is known to refuse, with the name of the setting.
+ */
 const KINDS = {
   openai: {
     keyHeader: "authorization",
     key: `Bearer ${KEY}`,
     hasSignatures: false,
     thinking: { model: "o4-mini", body: '"reasoning_effort":"low"' },
+    // The models of a server that is not OpenAI's are not known.
+    refused: undefined,
   },
   anthropic: {
     keyHeader: "x-api-key",
     key: KEY,
     hasSignatures: true,
     thinking: { model: "claude-sonnet-4-5", body: '"thinking":{"type":"enabled"' },
+    refused: {
+      model: "claude-sonnet-4-5",
+      settings: { temperature: 0.5, topP: 0.5 },
+      setting: "temperature",
+      isLeftOut: true,
+    },
   },
   google: {
     keyHeader: "x-goog-api-key",
     key: KEY,
     hasSignatures: true,
     thinking: { model: "gemini-2.5-flash", body: '"thinkingConfig"' },
+    refused: {
+      model: "gemini-3-pro-preview",
+      settings: { reasoningEffort: "none" },
+      setting: "reasoning_effort",
+      isLeftOut: false,
+    },
   },
   mistral: {
     keyHeader: "authorization",
     key: `Bearer ${KEY}`,
     hasSignatures: false,
     thinking: { model: "mistral-small-latest", body: '"reasoning_effort"' },
+    refused: { model: "mistral-tiny", settings: { temperature: 1.75 }, setting: "temperature", isLeftOut: true },
   },
   vertex: {
     keyHeader: "authorization",
     key: "Bearer token-of-the-cloud",
     hasSignatures: true,
     thinking: { model: "gemini-2.5-flash", body: '"thinkingConfig"' },
+    refused: {
+      model: "gemini-3-pro-preview",
+      settings: { reasoningEffort: "none" },
+      setting: "reasoning_effort",
+      isLeftOut: false,
+    },
   },
 } as const;
 type Kind = keyof typeof KINDS;
+type Settings = MessageInitShape<typeof ModelSettingsSchema>;
 
 let provider: FakeProvider;
 let other: FakeProvider;
@@ -116,13 +142,13 @@ beforeEach(() => {
 const bodyOf = (request: ReceivedRequest | undefined) => JSON.stringify(request?.body);
 
 describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
-  const { keyHeader, key, hasSignatures, thinking } = KINDS[kind];
+  const { keyHeader, key, hasSignatures, thinking, refused } = KINDS[kind];
   const model = `${kind}:m`;
 
   /** Runs a generation whose requests get the replies in their order, and returns its messages and its row in the call log. */
   async function generate(
     replies: Reply[],
-    { model: asked = model, ...options }: { model?: string; calls?: boolean } = {},
+    { model: asked = model, ...options }: { model?: string; calls?: boolean; settings?: Settings } = {},
   ) {
     provider.script(replies);
     const turnId = randomUUID();
@@ -130,10 +156,14 @@ describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
     const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
     const value = { description: "Finds an order.", method: "GET", url: `${tools.url}/orders/{id}`, parameters };
     const tool = { name: "order", secret: "", kind: { case: "http" as const, value } };
+    const settings = options.settings && create(ModelSettingsSchema, options.settings);
     const events = await proxy.generate({
       turnId,
       model: asked,
-      prompt: { system: "Be kind.", fallback: "No.", messages, tools: options.calls ? [tool] : [] },
+      prompt: {
+        ...{ system: "Be kind.", fallback: "No.", messages, tools: options.calls ? [tool] : [] },
+        ...(settings && { settings }),
+      },
     });
     const [row] = await proxy.rowsOf("ws_test", turnId);
     return { events, row, status: statusOf(events) };
@@ -173,6 +203,56 @@ describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
     expect(warm).toContain('"temperature":0.3125');
     expect(effort).toContain(thinking.body);
   });
+
+  test("the bot's settings win over the provider's, and cannot raise the provider's limit of tokens", async () => {
+    const ofBot = (settings: Settings) => generate([{}], { model: `warm-${kind}:m`, settings });
+    await ofBot({ temperature: 0.4375 });
+    await generate([{}], { settings: { maxOutputTokens: 123 } });
+    await generate([{}], { settings: { maxOutputTokens: 7_777 } });
+    await generate([{}], { settings: { topP: 0.8125 } });
+    const [warm, short, long, probable] = provider.requests.map(bodyOf);
+    expect(warm).toContain('"temperature":0.4375');
+    expect(warm).not.toContain("0.3125");
+    expect(short).toMatch(/:123[,}]/);
+    expect(long).not.toMatch(/7777/);
+    expect(long).toMatch(/:500[,}]/);
+    expect(probable).toMatch(/"top_?P":0\.8125/i);
+  });
+
+  test("sends the same request with an empty message of settings as without one", async () => {
+    await generate([{}]);
+    await generate([{}], { settings: {} });
+    const [without, empty] = provider.requests.map(bodyOf);
+    expect(empty).toBe(without);
+  });
+
+  test("accepts settings that its models accept, and refuses those above the operator's limit", async () => {
+    const thinker = `warm-${kind}:${thinking.model}`;
+    expect(await proxy.checkModelSettings(`thinking-${kind}:${thinking.model}`, { maxOutputTokens: 900 })).toBe("");
+    expect(await proxy.checkModelSettings(thinker, { temperature: 0.5 })).toBe("");
+    expect(await proxy.checkModelSettings(`${kind}:${thinking.model}`, { maxOutputTokens: 501 })).toBe(
+      `${kind}:${thinking.model}: max_output_tokens must be at most 500, the operator's limit`,
+    );
+    expect(provider.requests).toEqual([]);
+  });
+
+  test.skipIf(refused === undefined)("refuses to store settings that a model does not accept", async () => {
+    const { model: name = "", settings = {}, setting = "" } = refused ?? {};
+    const problem = await proxy.checkModelSettings(`warm-${kind}:${name}`, settings);
+    expect(problem).toMatch(new RegExp(`^warm-${kind}:${name}: .*${setting}`));
+    expect(provider.requests).toEqual([]);
+  });
+
+  test.skipIf(!refused?.isLeftOut)(
+    "refuses a reply whose request would lack a setting, with the setting's name",
+    async () => {
+      const { model: name = "", settings = {}, setting = "" } = refused ?? {};
+      const { row, status } = await generate([{}], { model: `fragile-${kind}:${name}`, settings });
+      expect([status, row?.reason, row?.attempts]).toEqual(["PROVIDER_ERROR", "unsupported_setting", 0]);
+      expect(row?.tries[0]).toMatchObject({ providerCode: setting, next: "end" });
+      expect(provider.requests).toEqual([]);
+    },
+  );
 
   test("uses one connection for completions that follow each other", async () => {
     for (let i = 0; i < 3; i++) expect((await generate([{}])).status).toBe("COMPLETE");

@@ -1,4 +1,5 @@
 import type { Prompt } from "@parley/rpc/llm";
+import type { Sampling, SamplingProblem } from "../settings/index.ts";
 import type { ToolFunction, ToolRequest, ToolRound } from "../tools/index.ts";
 import type { TextSink } from "./text-sink.ts";
 
@@ -11,6 +12,8 @@ export type CompletionRequest = {
   mustAnswerWithoutTools: boolean;
   /** The earlier tool calls of this generation, with their results. */
   toolRounds: readonly ToolRound[];
+  /** The bot's settings of the model, and the provider's. */
+  sampling: Sampling;
   signal: AbortSignal;
   /** Receives the text as it arrives, in parts without lone surrogates or NUL. If `onText` throws, the stream ends with that error. */
   onText: TextSink;
@@ -69,6 +72,14 @@ export type Embeddings = { vectors: number[][]; tokens: number };
 
 export type Provider = {
   hasModel(model: string): boolean;
+  /**
+   * Returns the first problem of a model with settings, without sending a request. `asked` are those of the settings that the bot has: they must
+   * be sent as they are. An API whose models are not known does not have this method.
+   */
+  findSettingProblem?(
+    model: string,
+    settings: { sampling: Sampling; asked: Sampling },
+  ): Promise<SamplingProblem | undefined>;
   /** Streams a completion. If this returns or throws without having called `onFinished`, the completion has failed. */
   stream(request: CompletionRequest): Promise<void>;
   /** Throws ProviderFailure. A provider without embeddings does not have this method. */

@@ -62,7 +62,7 @@ function createProviderSettings(
     apiKey,
     headers: {},
     includeUsage: true,
-    outputLimit: undefined,
+    maxTokensParameter: baseUrl === PRESETS.openai.baseUrl ? PRESETS.openai.maxTokensParameter : "max_tokens",
     sampling: {},
     ...PROVIDER_DEFAULTS,
     prices: {},

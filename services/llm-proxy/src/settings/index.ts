@@ -1,6 +1,14 @@
 export { computeCost, findPrice, formatCost, type Price } from "./cost.ts";
 export { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 export {
+  findKnownProblem,
+  readModelSettings,
+  resolveSampling,
+  type Sampling,
+  type SamplingProblem,
+  SETTING_NAMES,
+} from "./sampling.ts";
+export {
   type BreakerPolicy,
   type ConcurrencyPolicy,
   findContextWindow,

@@ -107,9 +107,10 @@ describe("parseSettings", () => {
   test("the parameter for max_output_tokens comes from the preset, or from max_tokens_parameter if the file sets it", () => {
     const limitsOf = (provider: string) => {
       const [parsed] = parse(`providers: { mine: { ${provider} } }`).providers;
-      return (parsed as OpenAiSettings).outputLimit;
+      const { sampling, maxTokensParameter } = parsed as OpenAiSettings;
+      return { tokens: sampling.maxOutputTokens, parameter: maxTokensParameter };
     };
-    expect(limitsOf("preset: openai")).toBeUndefined();
+    expect(limitsOf("preset: openai").tokens).toBeUndefined();
     for (const preset of ["openai", "groq"])
       expect(limitsOf(`preset: ${preset}, max_output_tokens: 500`)).toEqual({
         tokens: 500,
@@ -143,7 +144,7 @@ describe("parseSettings", () => {
       ["openai", "g-6"],
       ["anthropic", "k-3"],
     ]);
-    expect(providers[0]).toMatchObject({ outputLimit: { tokens: 9 }, contextWindows: { "*": 200_000 } });
+    expect(providers[0]).toMatchObject({ sampling: { maxOutputTokens: 9 }, contextWindows: { "*": 200_000 } });
   });
 
   test.each([

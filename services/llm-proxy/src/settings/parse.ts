@@ -4,6 +4,7 @@ import schema from "../../llm-config.schema.json" with { type: "json" };
 import { SettingsError } from "./error.ts";
 import { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 import { PRESETS, type Preset, type PresetName } from "./presets.ts";
+import { findKindProblems, type Sampling } from "./sampling.ts";
 import {
   BUILTIN_MODEL,
   BUILTIN_PROVIDER,
@@ -16,7 +17,6 @@ import {
   type OpenAiSettings,
   PROVIDER_DEFAULTS,
   type ProviderSettings,
-  type Sampling,
   type Settings,
   type ToolSecret,
 } from "./settings.ts";
@@ -145,18 +145,16 @@ function readProvider(
     contextWindows: { ...PROVIDER_DEFAULTS.contextWindows, ...preset.contextWindows, ...entry.context_windows },
     checkModel: entry.check_model === undefined ? "" : `${name}:${entry.check_model}`,
   };
-  const tokens = entry.max_output_tokens;
   if (kind === "openai") {
-    const parameter = entry.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";
-    const includeUsage = entry.include_usage ?? preset.includeUsage ?? true;
-    return { kind, ...settings, includeUsage, outputLimit: tokens === undefined ? undefined : { tokens, parameter } };
+    const maxTokensParameter = entry.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";
+    return { kind, ...settings, includeUsage: entry.include_usage ?? preset.includeUsage ?? true, maxTokensParameter };
   }
   if (kind === "vertex" && keyName !== undefined)
     problems.push(`providers.${name}: api_key_env is not for the kind vertex, which uses Google's default credentials`);
   if (kind !== "vertex" && keyName === undefined) problems.push(`providers.${name}: api_key_env is missing`);
   for (const setting of ["include_usage", "max_tokens_parameter"] as const)
     if (entry[setting] !== undefined) problems.push(`providers.${name}: ${setting} is only for the kind openai`);
-  return { kind, ...settings, outputLimit: tokens === undefined ? undefined : { tokens } };
+  return { kind, ...settings };
 }
 
 /** Returns undefined if the project or the location is missing. */
@@ -168,29 +166,16 @@ function buildVertexUrl({ project, location }: ProviderEntry): string | undefine
   return `https://${host}.googleapis.com/v1beta1/projects/${project}/locations/${location}/publishers/google`;
 }
 
-/** The highest temperature that a provider's own API accepts; the schema has OpenAI's. */
-const MAX_TEMPERATURES: Partial<Record<"openai" | NativeKind, number>> = { anthropic: 1, mistral: 1.5 };
-
-function readSampling(
-  owner: string,
-  kind: "openai" | NativeKind,
-  { temperature, top_p: topP, reasoning_effort: reasoningEffort }: ProviderEntry,
-  problems: string[],
-): Sampling {
-  const { [kind]: maxTemperature } = MAX_TEMPERATURES;
-  if (temperature !== undefined && maxTemperature !== undefined && temperature > maxTemperature)
-    problems.push(`${owner}: temperature must be at most ${maxTemperature} for the kind ${kind}`);
-  const isThinking = reasoningEffort !== undefined && reasoningEffort !== "none";
-  if (
-    kind === "anthropic" &&
-    [temperature, topP, isThinking || undefined].filter((each) => each !== undefined).length > 1
-  )
-    problems.push(`${owner}: Anthropic accepts only one of temperature, top_p and reasoning_effort`);
-  return {
+function readSampling(owner: string, kind: "openai" | NativeKind, entry: ProviderEntry, problems: string[]): Sampling {
+  const { temperature, top_p: topP, reasoning_effort: reasoningEffort, max_output_tokens: maxOutputTokens } = entry;
+  const sampling = {
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { topP }),
     ...(reasoningEffort !== undefined && { reasoningEffort }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
   };
+  problems.push(...findKindProblems(kind, sampling).map(({ sentence }) => `${owner}: ${sentence}`));
+  return sampling;
 }
 
 function readToolSecret(name: string, entry: ToolSecretEntry, options: ParseOptions, problems: string[]): ToolSecret {

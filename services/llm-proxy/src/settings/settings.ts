@@ -1,4 +1,5 @@
 import type { Price } from "./cost.ts";
+import type { Sampling } from "./sampling.ts";
 
 export type Timeouts = {
   connectMs: number;
@@ -68,32 +69,21 @@ export type RemoteSettings = CommonSettings & {
   /** Never logged, and sent only to the host of `baseUrl`. */
   apiKey: string | undefined;
   headers: Readonly<Record<string, string>>;
-  /** Undefined for the provider's own limit. */
-  outputLimit: { tokens: number } | undefined;
   sampling: Sampling;
-};
-
-/** How a model chooses its tokens. A missing setting is the provider's own. */
-export type Sampling = {
-  temperature?: number;
-  topP?: number;
-  reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high";
 };
 
 export type OpenAiSettings = RemoteSettings & {
   kind: "openai";
   /** Whether to request token counts. Some servers refuse such requests. */
   includeUsage: boolean;
-  /** The maximum number of tokens of a completion, and the request's parameter for it. Undefined for the provider's own limit. */
-  outputLimit: OutputLimit | undefined;
+  /** The request's parameter for the maximum number of tokens of a completion. */
+  maxTokensParameter: MaxTokensParameter;
 };
 
 /** An API other than OpenAI's. */
 export type NativeKind = "anthropic" | "google" | "mistral" | "vertex";
 
 export type NativeSettings = RemoteSettings & { kind: NativeKind };
-
-export type OutputLimit = { tokens: number; parameter: MaxTokensParameter };
 
 /** OpenAI refuses max_tokens, the older parameter, for its reasoning models. Some other servers know only max_tokens. */
 export type MaxTokensParameter = "max_tokens" | "max_completion_tokens";

@@ -14,6 +14,7 @@ import {
   type GenerateResponse,
   GenerateStatus,
   LlmService,
+  type ModelSettingsSchema,
   PromptSchema,
   ProviderAdminService,
   Role,
@@ -56,6 +57,8 @@ export type TestProxy = {
   generate(options?: GenerateOptions): Promise<Events>;
   openStream(options?: GenerateOptions): AsyncIterable<GenerateResponse>;
   generateWithWrongToken(): Promise<Events>;
+  /** Returns the reason to refuse the settings, or "". */
+  checkModelSettings(model: string, settings: MessageInitShape<typeof ModelSettingsSchema>): Promise<string>;
   embed(texts: string[], options?: { timeoutMs?: number; workspaceId?: string }): Promise<EmbedResponse>;
   admin: ReturnType<typeof adminClients>;
   database: Database;
@@ -114,6 +117,8 @@ export async function startTestProxy(
     generate: (options) => generate(client, options),
     openStream: (options) => openStream(client, options),
     generateWithWrongToken: () => generate(clientWithWrongToken),
+    checkModelSettings: async (model, settings) =>
+      (await client.checkModelSettings({ model, settings }, { timeoutMs: 15_000 })).problem,
     embed: (texts, { timeoutMs = 15_000, workspaceId = "ws_test" } = {}) =>
       client.embed({ workspaceId, texts }, { timeoutMs }),
     async rowsOf(workspaceId, turnId, count = 1) {

@@ -1,16 +1,31 @@
 import { fromJson, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option, type OptionValues } from "@commander-js/extra-typings";
-import { type BotChanges, BotChangesSchema, TextsByLanguageSchema } from "@parley/rpc/conversation";
+import {
+  type BotChanges,
+  BotChangesSchema,
+  TemperatureSchema,
+  TextsByLanguageSchema,
+  TopPSchema,
+} from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
 import { CliError } from "../../errors.ts";
-import { wholeNumberParser } from "../options.ts";
+import { optionalNumberParser, wholeNumberParser } from "../options.ts";
 import { readInputFile } from "../read-input-file.ts";
 
 const MESSAGES_PER_DAY = limitsOf(BotChangesSchema.field.visitorMessagesPerDay);
 const RADIUS = limitsOf(BotChangesSchema.field.borderRadius);
 
+const TEMPERATURE = limitsOf(TemperatureSchema.field.value);
+const TOP_P = limitsOf(TopPSchema.field.value);
+const OUTPUT_TOKENS = limitsOf(BotChangesSchema.field.maxOutputTokens);
+
 /** Most options have the name and the type of their field. */
-type BotOptions = Omit<BotChanges, "$typeName" | "$unknown" | "quickReplies" | "customCssVars" | "texts"> & {
+type BotOptions = Omit<
+  BotChanges,
+  "$typeName" | "$unknown" | "quickReplies" | "customCssVars" | "texts" | "temperature" | "topP"
+> & {
+  temperature?: { value?: number };
+  topP?: { value?: number };
   quickReply?: string[];
   cssVar?: Record<string, string>;
   texts?: string;
@@ -20,6 +35,31 @@ type BotOptions = Omit<BotChanges, "$typeName" | "$unknown" | "quickReplies" | "
 export function withBotOptions<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
   return command
     .option("--model <provider:name>", "Set the model; '' for the installation's default.")
+    .option(
+      "--temperature <number>",
+      "Set the model's temperature; '' for the provider's.",
+      optionalNumberParser(TEMPERATURE.min, TEMPERATURE.max),
+    )
+    .option(
+      "--top-p <number>",
+      "Set the model's top_p; '' for the provider's.",
+      optionalNumberParser(TOP_P.min, TOP_P.max),
+    )
+    .option(
+      "--max-output-tokens <count>",
+      "Limit a completion's tokens; 0: the provider's limit.",
+      wholeNumberParser(0, OUTPUT_TOKENS.max),
+    )
+    .addOption(
+      new Option("--reasoning-effort <effort>", "Set the model's effort; '' for the provider's.").choices([
+        "",
+        "none",
+        "minimal",
+        "low",
+        "medium",
+        "high",
+      ] as const),
+    )
     .option("--system-prompt <text>", "Set the system prompt.")
     .option("--fallback <text>", "Set the default text that replaces blocked replies.")
     .option("--time-zone <name>", 'Set the time zone of "today", such as Europe/Berlin.')

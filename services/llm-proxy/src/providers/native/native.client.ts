@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import type { NativeSettings } from "../../settings/index.ts";
+import type { NativeSettings, Sampling, SamplingProblem } from "../../settings/index.ts";
 import { createTruncatedFailure, failureFromConnectError, failureFromReason } from "../failure.ts";
 import { createAgent } from "../http/agent.client.ts";
 import { READER_STOPPED, type ResponseBody, readText, StreamedResponse } from "../http/response-body.ts";
@@ -10,6 +10,7 @@ import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { toWebStream } from "./event-stream-body.ts";
 import { failureFromCredentialsError, isRefusal, toFailure } from "./failure.ts";
 import { type CreateModel, loadModels } from "./models.client.ts";
+import { findRefusedSetting } from "./refused-setting.ts";
 import { renderMessages } from "./render-messages.ts";
 import { StreamReader } from "./stream-reader.ts";
 
@@ -28,6 +29,7 @@ export function createNativeProvider(settings: NativeSettings, proxyUrl?: string
   models.catch(() => undefined);
   return {
     hasModel: () => true,
+    findSettingProblem: (model, checked) => findSettingProblem(settings, model, checked),
     stream: async (request) => stream({ createModel: await models, settings, send }, request),
     close: () => agent.close(),
   };
@@ -84,14 +86,10 @@ async function waitUnlessAborted<T>(result: PromiseLike<T>, signal: AbortSignal)
 
 function createOptions(settings: NativeSettings, request: CompletionRequest): LanguageModelV4CallOptions {
   const { tools, mustAnswerWithoutTools, signal } = request;
-  const { temperature, topP, reasoningEffort } = settings.sampling;
   return {
     prompt: renderMessages(request, { marksCache: settings.kind === "anthropic" }),
     abortSignal: signal,
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(reasoningEffort !== undefined && { reasoning: reasoningEffort }),
-    ...(settings.outputLimit && { maxOutputTokens: settings.outputLimit.tokens }),
+    ...renderSampling(request.sampling),
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({
         type: "function" as const,
@@ -103,6 +101,31 @@ function createOptions(settings: NativeSettings, request: CompletionRequest): La
     }),
   };
 }
+
+function renderSampling({ reasoningEffort, ...rest }: Sampling) {
+  return { ...rest, ...(reasoningEffort !== undefined && { reasoning: reasoningEffort }) };
+}
+
+/** Lets the package build a request with the settings, and returns the first of its warnings about a setting. Sends nothing. */
+async function findSettingProblem(
+  settings: NativeSettings,
+  model: string,
+  { sampling, asked }: { sampling: Sampling; asked: Sampling },
+): Promise<SamplingProblem | undefined> {
+  // The models of Vertex are Google's. A key instead of the cloud's credentials, because nothing is sent.
+  const createModel = await loadModels(settings.kind === "vertex" ? "google" : settings.kind);
+  const fetchNothing = async () => new Response(NO_EVENTS, { headers: { "content-type": "text/event-stream" } });
+  const built = await createModel({ settings: { ...settings, apiKey: "none" }, model, fetch: fetchNothing });
+  const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "Hello" }] }];
+  const { stream } = await built.doStream({ prompt, ...renderSampling(sampling) });
+  const reader = stream.getReader();
+  const { value: part } = await reader.read();
+  void reader.cancel();
+  return part?.type === "stream-start" ? findRefusedSetting(part.warnings, asked) : undefined;
+}
+
+/** A comment, because a response without any event is an error for some packages. */
+const NO_EVENTS = ": nothing was sent\n\n";
 
 /** Passes the text of a stream on until the model has finished. */
 async function passOn(

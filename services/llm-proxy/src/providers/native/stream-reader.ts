@@ -9,7 +9,13 @@ import type {
   SharedV4ProviderMetadata,
 } from "@ai-sdk/provider";
 import type { ToolRequest } from "../../tools/index.ts";
-import { createTruncatedFailure, failureFromReason, ProviderFailure, toProviderCode } from "../failure.ts";
+import {
+  createTruncatedFailure,
+  failureFromReason,
+  failureFromSetting,
+  ProviderFailure,
+  toProviderCode,
+} from "../failure.ts";
 import { toStopCause } from "../finish-reason.ts";
 import { MAX_CHARACTERS } from "../openai/assistant-message.ts";
 import { ThinkingFilter } from "../openai/thinking-filter.ts";
@@ -18,6 +24,7 @@ import type { FinishedCompletion, StopCause, Usage } from "../provider.ts";
 import { createUsage } from "../usage.ts";
 import { toFailure } from "./failure.ts";
 import { parseObject } from "./parse-object.ts";
+import { findRefusedSetting } from "./refused-setting.ts";
 
 type Block = LanguageModelV4TextPart | LanguageModelV4ReasoningPart;
 
@@ -42,6 +49,11 @@ export class StreamReader {
   /** Adds a part and returns its text for the visitor. Throws ProviderFailure if the part reports an error, or if the stream was cut off. */
   push(part: LanguageModelV4StreamPart): string {
     switch (part.type) {
+      case "stream-start": {
+        const problem = findRefusedSetting(part.warnings);
+        if (problem !== undefined) throw failureFromSetting(problem);
+        return "";
+      }
       case "text-start":
         this.#startBlock(part.id, { type: "text", text: "" }, part.providerMetadata);
         return "";

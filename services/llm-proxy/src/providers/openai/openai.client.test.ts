@@ -81,6 +81,7 @@ function createRequest(overrides: Partial<CompletionRequest> = {}) {
     tools: [],
     mustAnswerWithoutTools: false,
     toolRounds: [],
+    sampling: {},
     signal: new AbortController().signal,
     onText: () => undefined,
     onSignOfLife: () => undefined,
@@ -126,8 +127,8 @@ describe("a request", () => {
   });
 
   test.each(["max_tokens", "max_completion_tokens"] as const)("has the output limit as %s", async (parameter) => {
-    provider = createOpenAiProvider(settings({ outputLimit: { tokens: 700, parameter } }));
-    await stream();
+    provider = createOpenAiProvider(settings({ maxTokensParameter: parameter }));
+    await provider.stream(createRequest({ sampling: { maxOutputTokens: 700 } }));
     const { max_tokens, max_completion_tokens } = JSON.parse(received[0]?.body ?? "");
     expect({ max_tokens, max_completion_tokens }).toEqual({
       max_tokens: undefined,

@@ -116,7 +116,7 @@ async function openStream(
   settings: OpenAiSettings,
   request: CompletionRequest,
 ): Promise<ResponseBody | "refused"> {
-  const { temperature, topP, reasoningEffort } = settings.sampling;
+  const { temperature, topP, reasoningEffort, maxOutputTokens } = request.sampling;
   const params: OpenAI.ChatCompletionCreateParamsStreaming = {
     model: request.model,
     messages: renderMessages(request),
@@ -125,7 +125,7 @@ async function openStream(
       tools: request.tools.map((each) => ({ type: "function" as const, function: each })),
       ...(request.mustAnswerWithoutTools && { tool_choice: "none" as const }),
     }),
-    ...(settings.outputLimit && { [settings.outputLimit.parameter]: settings.outputLimit.tokens }),
+    ...(maxOutputTokens !== undefined && { [settings.maxTokensParameter]: maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
     ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort }),

@@ -383,6 +383,34 @@ export declare type Bot = Message<"parley.conversation.v1.Bot"> & {
    * @generated from field: string consent_link = 13;
    */
   consentLink: string;
+
+  /**
+   * How random the model's choice of tokens is; unset for the provider's setting.
+   *
+   * @generated from field: optional double temperature = 14;
+   */
+  temperature?: number | undefined;
+
+  /**
+   * The model chooses among the most probable tokens with this total probability; unset for the provider's setting.
+   *
+   * @generated from field: optional double top_p = 15;
+   */
+  topP?: number | undefined;
+
+  /**
+   * The maximum number of tokens of one completion; 0 for the provider's setting.
+   *
+   * @generated from field: int32 max_output_tokens = 16;
+   */
+  maxOutputTokens: number;
+
+  /**
+   * How much the model thinks before it answers; empty for the provider's setting.
+   *
+   * @generated from field: string reasoning_effort = 17;
+   */
+  reasoningEffort: string;
 };
 
 /**
@@ -566,6 +594,35 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
    * @generated from field: optional string consent_link = 19;
    */
   consentLink?: string | undefined;
+
+  /**
+   * How random the model's choice of tokens is, 0 to 2. Models accept at most 1, 1.5 or 2.
+   *
+   * @generated from field: optional parley.conversation.v1.Temperature temperature = 20;
+   */
+  temperature?: Temperature | undefined;
+
+  /**
+   * The model chooses among the most probable tokens with this total probability, above 0 and at most 1.
+   *
+   * @generated from field: optional parley.conversation.v1.TopP top_p = 21;
+   */
+  topP?: TopP | undefined;
+
+  /**
+   * The maximum number of tokens of one completion, 1 to 1,000,000; 0 for the provider's setting, which is also the upper limit
+   * if the operator has set it.
+   *
+   * @generated from field: optional int32 max_output_tokens = 22;
+   */
+  maxOutputTokens?: number | undefined;
+
+  /**
+   * How much the model thinks before it answers: none, minimal, low, medium or high; empty for the provider's setting.
+   *
+   * @generated from field: optional string reasoning_effort = 23;
+   */
+  reasoningEffort?: string | undefined;
 };
 
 /**
@@ -573,6 +630,46 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
  * Use `create(BotChangesSchema)` to create a new message.
  */
 export declare const BotChangesSchema: GenMessage<BotChanges>;
+
+/**
+ * Temperature wraps a number, so that 0 differs from the provider's setting.
+ *
+ * @generated from message parley.conversation.v1.Temperature
+ */
+export declare type Temperature = Message<"parley.conversation.v1.Temperature"> & {
+  /**
+   * The temperature; unset for the provider's setting.
+   *
+   * @generated from field: optional double value = 1;
+   */
+  value?: number | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.Temperature.
+ * Use `create(TemperatureSchema)` to create a new message.
+ */
+export declare const TemperatureSchema: GenMessage<Temperature>;
+
+/**
+ * TopP wraps a number, so that a request can unset it.
+ *
+ * @generated from message parley.conversation.v1.TopP
+ */
+export declare type TopP = Message<"parley.conversation.v1.TopP"> & {
+  /**
+   * The total probability, not 0; unset for the provider's setting.
+   *
+   * @generated from field: optional double value = 1;
+   */
+  value?: number | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.TopP.
+ * Use `create(TopPSchema)` to create a new message.
+ */
+export declare const TopPSchema: GenMessage<TopP>;
 
 /**
  * QuickReplies wraps a list, so that an unset list differs from an empty one.
@@ -5883,8 +5980,10 @@ export declare const BotAdminService: GenService<{
    * - ALREADY_EXISTS (slug_taken): the workspace has, or had, a bot with this slug.
    * - INVALID_ARGUMENT (invalid_argument): the slug or a field of changes is invalid.
    * - RESOURCE_EXHAUSTED (too_many_bots): the workspace has 200 bots.
+   * - INVALID_ARGUMENT (unsupported_setting): the model, or a model of its route, is known not to accept a setting of the bot.
    * - PERMISSION_DENIED (model_not_permitted): an owner chose a model that the workspace's plan does not include.
-   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 5 s.
+   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service, or the llm-proxy if the bot has
+   *   settings of the model, did not answer within 5 s.
    *
    * @generated from rpc parley.conversation.v1.BotAdminService.CreateBot
    */
@@ -5898,8 +5997,9 @@ export declare const BotAdminService: GenService<{
    * Turns use the new configuration within 5 s. Browsers cache the widget's configuration for 60 s, so the widget shows the
    * changes within about a minute.
    *
-   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid field; PERMISSION_DENIED
-   * (model_not_permitted) as for CreateBot. If an owner sets a model, also the errors that CreateBot returns for the quota service.
+   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid field; INVALID_ARGUMENT
+   * (unsupported_setting) and PERMISSION_DENIED (model_not_permitted) as for CreateBot. If an owner sets a model, also the errors
+   * that CreateBot returns for the quota service; if a change concerns the model or its settings, those for the llm-proxy.
    *
    * @generated from rpc parley.conversation.v1.BotAdminService.UpdateBot
    */

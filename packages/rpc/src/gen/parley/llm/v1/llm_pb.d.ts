@@ -335,6 +335,13 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
    * @generated from field: string time_zone = 8;
    */
   timeZone: string;
+
+  /**
+   * The bot's settings of the model; unset if the bot has none.
+   *
+   * @generated from field: parley.llm.v1.ModelSettings settings = 9;
+   */
+  settings?: ModelSettings | undefined;
 };
 
 /**
@@ -342,6 +349,94 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
  * Use `create(PromptSchema)` to create a new message.
  */
 export declare const PromptSchema: GenMessage<Prompt>;
+
+/**
+ * ModelSettings are a bot's settings of its model. Each set one wins over the same setting of a provider in LLM_CONFIG.
+ *
+ * @generated from message parley.llm.v1.ModelSettings
+ */
+export declare type ModelSettings = Message<"parley.llm.v1.ModelSettings"> & {
+  /**
+   * How random the model's choice of tokens is.
+   *
+   * @generated from field: optional double temperature = 1;
+   */
+  temperature?: number | undefined;
+
+  /**
+   * The model chooses among the most probable tokens with this total probability.
+   *
+   * @generated from field: optional double top_p = 2;
+   */
+  topP?: number | undefined;
+
+  /**
+   * The maximum number of tokens of one completion; 0 for none. The provider's own setting stays the upper limit.
+   *
+   * @generated from field: int32 max_output_tokens = 3;
+   */
+  maxOutputTokens: number;
+
+  /**
+   * none, minimal, low, medium or high; empty for none set.
+   *
+   * @generated from field: string reasoning_effort = 4;
+   */
+  reasoningEffort: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.ModelSettings.
+ * Use `create(ModelSettingsSchema)` to create a new message.
+ */
+export declare const ModelSettingsSchema: GenMessage<ModelSettings>;
+
+/**
+ * CheckModelSettingsRequest is a model with settings.
+ *
+ * @generated from message parley.llm.v1.CheckModelSettingsRequest
+ */
+export declare type CheckModelSettingsRequest = Message<"parley.llm.v1.CheckModelSettingsRequest"> & {
+  /**
+   * "<provider>:<model_name>" or "route:<name>"; empty for the installation's default.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * The settings.
+   *
+   * @generated from field: parley.llm.v1.ModelSettings settings = 2;
+   */
+  settings?: ModelSettings | undefined;
+};
+
+/**
+ * Describes the message parley.llm.v1.CheckModelSettingsRequest.
+ * Use `create(CheckModelSettingsRequestSchema)` to create a new message.
+ */
+export declare const CheckModelSettingsRequestSchema: GenMessage<CheckModelSettingsRequest>;
+
+/**
+ * CheckModelSettingsResponse has the first reason to refuse the settings.
+ *
+ * @generated from message parley.llm.v1.CheckModelSettingsResponse
+ */
+export declare type CheckModelSettingsResponse = Message<"parley.llm.v1.CheckModelSettingsResponse"> & {
+  /**
+   * The reason in English, which names the model and the setting; empty if there is none, or if the model is unknown.
+   *
+   * @generated from field: string problem = 1;
+   */
+  problem: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.CheckModelSettingsResponse.
+ * Use `create(CheckModelSettingsResponseSchema)` to create a new message.
+ */
+export declare const CheckModelSettingsResponseSchema: GenMessage<CheckModelSettingsResponse>;
 
 /**
  * QueryTerm is a search word from the visitor's message.
@@ -937,8 +1032,8 @@ export enum GenerateStatus {
 export declare const GenerateStatusSchema: GenEnum<GenerateStatus>;
 
 /**
- * LlmService calls language models. The edge calls Generate; the conversation service calls DescribeTools, Embed and
- * FillCallLog. The edge also calls Generate with an empty request, to check that the llm-proxy accepts the edge's calls.
+ * LlmService calls language models. The edge calls Generate; the conversation service calls CheckModelSettings, DescribeTools,
+ * Embed and FillCallLog. The edge also calls Generate with an empty request, to check that the llm-proxy accepts the edge's calls.
  *
  * Every call needs the internal token in its "authorization" metadata. The code in parentheses after each status is sent
  * in the "parley-code" trailer.
@@ -984,6 +1079,20 @@ export declare const LlmService: GenService<{
     methodKind: "unary";
     input: typeof DescribeToolsRequestSchema;
     output: typeof DescribeToolsResponseSchema;
+  },
+  /**
+   * CheckModelSettings returns why a model, or a model of a route, does not accept settings. It knows the settings of LLM_CONFIG
+   * and the rules of the providers' own APIs and of OpenAI's models. It sends no request.
+   *
+   * Idempotent.
+   * Deadline: 5 s.
+   *
+   * @generated from rpc parley.llm.v1.LlmService.CheckModelSettings
+   */
+  checkModelSettings: {
+    methodKind: "unary";
+    input: typeof CheckModelSettingsRequestSchema;
+    output: typeof CheckModelSettingsResponseSchema;
   },
   /**
    * FillCallLog adds a row to the call log for each of the turns that has none, with the cost by the current prices. A

@@ -1,0 +1,92 @@
+import type { ModelSettings } from "@parley/rpc/llm";
+import type { NativeKind, OpenAiSettings, RemoteSettings } from "./settings.ts";
+
+/** How a model generates a completion. A missing setting is the provider's own. */
+export type Sampling = {
+  temperature?: number;
+  topP?: number;
+  reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high";
+  maxOutputTokens?: number;
+};
+
+/** By setting: its name in LLM_CONFIG, in the CLI's options and in the errors. */
+export const SETTING_NAMES = {
+  temperature: "temperature",
+  topP: "top_p",
+  reasoningEffort: "reasoning_effort",
+  maxOutputTokens: "max_output_tokens",
+} as const satisfies Record<keyof Sampling, string>;
+
+/** A setting that a model does not accept. `sentence` begins with the setting's name, or with the API's. */
+export type SamplingProblem = { setting: keyof Sampling; sentence: string };
+
+/** Returns a bot's settings of its model. Empty if the bot has none. */
+export function readModelSettings(settings: ModelSettings | undefined): Sampling {
+  if (settings === undefined) return {};
+  const { temperature, topP, maxOutputTokens, reasoningEffort } = settings;
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    // The conversation service has checked the value.
+    ...(reasoningEffort !== "" && { reasoningEffort: reasoningEffort as NonNullable<Sampling["reasoningEffort"]> }),
+    ...(maxOutputTokens > 0 && { maxOutputTokens }),
+  };
+}
+
+/** Each setting of the bot wins over the provider's. Only the provider's limit of tokens stays an upper limit, because it is the operator's. */
+export function resolveSampling(provider: Sampling, bot: Sampling): Sampling {
+  const limits = [provider.maxOutputTokens, bot.maxOutputTokens].filter((each) => each !== undefined);
+  return { ...provider, ...bot, ...(limits.length > 0 && { maxOutputTokens: Math.min(...limits) }) };
+}
+
+/** The highest temperature that a provider's own API accepts; the schema has OpenAI's. */
+const MAX_TEMPERATURES: Partial<Record<"openai" | NativeKind, number>> = { anthropic: 1, mistral: 1.5 };
+
+/** Returns the problems that all models of an API have with settings. */
+export function findKindProblems(kind: "openai" | NativeKind, sampling: Sampling): SamplingProblem[] {
+  const problems: SamplingProblem[] = [];
+  const { [kind]: maxTemperature = Infinity } = MAX_TEMPERATURES;
+  const { temperature, topP, reasoningEffort = "none" } = sampling;
+  if (temperature !== undefined && temperature > maxTemperature)
+    problems.push({
+      setting: "temperature",
+      sentence: `temperature must be at most ${maxTemperature} for the kind ${kind}`,
+    });
+  const chosen = [temperature !== undefined, topP !== undefined, reasoningEffort !== "none"].filter(Boolean);
+  if (kind === "anthropic" && chosen.length > 1)
+    problems.push({
+      setting: temperature === undefined ? "topP" : "temperature",
+      sentence: "Anthropic accepts only one of temperature, top_p and reasoning_effort",
+    });
+  return problems;
+}
+
+/** Returns the first problem that a model is known to have with settings. Models behind other OpenAI-compatible servers are not known. */
+export function findKnownProblem(
+  settings: RemoteSettings & { kind: "openai" | NativeKind },
+  model: string,
+  sampling: Sampling,
+): SamplingProblem | undefined {
+  const [problem] = findKindProblems(settings.kind, sampling);
+  return problem ?? (isOpenAi(settings) ? findOpenAiProblem(model, sampling) : undefined);
+}
+
+function isOpenAi({ kind, baseUrl }: Pick<OpenAiSettings, "baseUrl"> & { kind: string }): boolean {
+  return kind === "openai" && URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.openai.com";
+}
+
+/** OpenAI's reasoning models, but not the chat variants, such as gpt-5-chat-latest. */
+const REASONING_MODEL = /^(o\d|gpt-5(?!.*-chat))/;
+/** These also accept a temperature and top_p, but only without reasoning. */
+const OPTIONAL_REASONING_MODEL = /^gpt-5\.\d/;
+const CHAT_MODEL = /^(gpt-[34]|chatgpt-)/;
+
+function findOpenAiProblem(model: string, sampling: Sampling): SamplingProblem | undefined {
+  const { reasoningEffort } = sampling;
+  if (reasoningEffort !== undefined && CHAT_MODEL.test(model))
+    return { setting: "reasoningEffort", sentence: `reasoning_effort is not accepted by ${model}` };
+  const isReasoning = OPTIONAL_REASONING_MODEL.test(model) ? (reasoningEffort ?? "none") !== "none" : true;
+  if (!REASONING_MODEL.test(model) || !isReasoning) return undefined;
+  const setting = (["temperature", "topP"] as const).find((each) => sampling[each] !== undefined);
+  return setting && { setting, sentence: `${SETTING_NAMES[setting]} is not accepted by ${model} while it reasons` };
+}

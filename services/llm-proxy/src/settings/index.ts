@@ -4,7 +4,6 @@ export {
   findKnownProblem,
   readModelSettings,
   resolveSampling,
-  type Sampling,
   type SamplingProblem,
   SETTING_NAMES,
 } from "./sampling.ts";
@@ -19,6 +18,7 @@ export {
   type ProviderSettings,
   type RemoteSettings,
   type RetryPolicy,
+  type Sampling,
   type Settings,
   type Timeouts,
   type ToolLimits,

@@ -4,7 +4,7 @@ import schema from "../../llm-config.schema.json" with { type: "json" };
 import { SettingsError } from "./error.ts";
 import { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 import { PRESETS, type Preset, type PresetName } from "./presets.ts";
-import { findKindProblems, type Sampling } from "./sampling.ts";
+import { findKindProblems } from "./sampling.ts";
 import {
   BUILTIN_MODEL,
   BUILTIN_PROVIDER,
@@ -17,6 +17,7 @@ import {
   type OpenAiSettings,
   PROVIDER_DEFAULTS,
   type ProviderSettings,
+  type Sampling,
   type Settings,
   type ToolSecret,
 } from "./settings.ts";

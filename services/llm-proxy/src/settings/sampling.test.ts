@@ -1,8 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import { ModelSettingsSchema } from "@parley/rpc/llm";
 import { describe, expect, test } from "vitest";
-import { findKnownProblem, readModelSettings, resolveSampling, type Sampling } from "./sampling.ts";
-import { type NativeKind, type OpenAiSettings, PROVIDER_DEFAULTS, type RemoteSettings } from "./settings.ts";
+import { findKnownProblem, readModelSettings, resolveSampling } from "./sampling.ts";
+import {
+  type NativeKind,
+  type OpenAiSettings,
+  PROVIDER_DEFAULTS,
+  type RemoteSettings,
+  type Sampling,
+} from "./settings.ts";
 
 describe("the settings of a bot", () => {
   test("win over the provider's, one by one", () => {

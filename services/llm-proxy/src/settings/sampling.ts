@@ -1,13 +1,5 @@
 import type { ModelSettings } from "@parley/rpc/llm";
-import type { NativeKind, OpenAiSettings, RemoteSettings } from "./settings.ts";
-
-/** How a model generates a completion. A missing setting is the provider's own. */
-export type Sampling = {
-  temperature?: number;
-  topP?: number;
-  reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high";
-  maxOutputTokens?: number;
-};
+import type { NativeKind, OpenAiSettings, RemoteSettings, Sampling } from "./settings.ts";
 
 /** By setting: its name in LLM_CONFIG, in the CLI's options and in the errors. */
 export const SETTING_NAMES = {

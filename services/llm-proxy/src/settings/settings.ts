@@ -1,5 +1,4 @@
 import type { Price } from "./cost.ts";
-import type { Sampling } from "./sampling.ts";
 
 export type Timeouts = {
   connectMs: number;
@@ -70,6 +69,14 @@ export type RemoteSettings = CommonSettings & {
   apiKey: string | undefined;
   headers: Readonly<Record<string, string>>;
   sampling: Sampling;
+};
+
+/** How a model generates a completion. A missing setting is the provider's own. */
+export type Sampling = {
+  temperature?: number;
+  topP?: number;
+  reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high";
+  maxOutputTokens?: number;
 };
 
 export type OpenAiSettings = RemoteSettings & {

@@ -493,7 +493,7 @@ describe("parley knowledge", () => {
       "parley: latin.txt: content must be text in UTF-8, or in UTF-16 with a byte order mark",
       `parley: ${join(dir, "missing.md")} does not exist: check the path`,
       "parley: large.txt is larger than 4 MiB: split it into smaller files",
-      "parley: sheet.ods has an unsupported format: convert it to .txt, .md, .html, .csv, .tsv or .pdf",
+      "parley: sheet.ods has an unsupported format: convert it to .txt, .md, .html, .csv, .tsv, .docx, .xlsx or .pdf",
     ]);
     expect(stdout).toMatch(/^NAME .*\nmore\.md .*\nAdded 1 of 5 documents\. Failed: 4\.\n$/);
   });

@@ -15,6 +15,16 @@ const FACTS = {
   html: { extensions: ["html", "htm"], mediaTypes: ["text/html", "application/xhtml+xml"], isText: true },
   csv: { extensions: ["csv"], mediaTypes: ["text/csv", "application/csv"], isText: true },
   tsv: { extensions: ["tsv", "tab"], mediaTypes: ["text/tab-separated-values"], isText: true },
+  docx: {
+    extensions: ["docx"],
+    mediaTypes: ["application/vnd.openxmlformats-officedocument.wordprocessingml.document"],
+    isText: false,
+  },
+  xlsx: {
+    extensions: ["xlsx"],
+    mediaTypes: ["application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"],
+    isText: false,
+  },
   pdf: { extensions: ["pdf"], mediaTypes: ["application/pdf"], isText: false },
 } as const satisfies Record<string, FormatFacts>;
 

@@ -7,7 +7,7 @@ import { splitMarkdown } from "./markdown-sections.ts";
 
 export type Format = DocumentFormat;
 /** Formats that splitDocument reads. */
-export type TextFormat = Exclude<Format, "pdf">;
+export type TextFormat = Exclude<Format, "docx" | "xlsx" | "pdf">;
 
 /** Splits a document into blocks of readable text without markup. */
 export function splitDocument(format: TextFormat, text: string): Block[] {

@@ -8,6 +8,7 @@ import { toChunks } from "./chunking.ts";
 import type { Format } from "./document.ts";
 import { indexChunks } from "./index-document.ts";
 import { type DocumentHeader, EXIT_CODE_UNREADABLE, type ReaderMessage } from "./reader-message.ts";
+import { UnreadableError } from "./unreadable-error.ts";
 
 // A process that reads documents, one after the other. read-document.client.ts starts it:
 //   node read-document.child.ts PARENT_PID MAX_MEMORY_BYTES MAX_CPU_MS
@@ -32,8 +33,10 @@ try {
     const blocks = await readBlocks(header.format, await readContent(header.bytes));
     await pipeline(Readable.from(lines(blocks)), process.stdout, { end: false });
   }
-} catch {
-  // The error is not logged, because it may quote the document.
+} catch (error) {
+  // Other errors are not reported, because they may quote the document.
+  if (error instanceof UnreadableError)
+    process.stdout.write(`${JSON.stringify({ unreadable: error.reason } satisfies ReaderMessage)}\n`);
   process.exitCode = EXIT_CODE_UNREADABLE;
   process.stdin.destroy();
 }
@@ -69,12 +72,16 @@ async function readContent(length: number): Promise<Uint8Array> {
 
 /** Imports only the libraries for the format, to save memory. */
 async function readBlocks(format: Format, content: Uint8Array): Promise<Block[]> {
-  if (format === "pdf") {
-    const { readPdf } = await import("./read-pdf.ts");
-    return await readPdf(content);
+  switch (format) {
+    case "pdf":
+      return (await import("./read-pdf.ts")).readPdf(content);
+    case "docx":
+      return (await import("./read-docx.ts")).readDocx(content);
+    case "xlsx":
+      return (await import("./read-xlsx.ts")).readXlsx(content);
+    default:
+      return (await import("./document.ts")).splitDocument(format, new TextDecoder().decode(content));
   }
-  const { splitDocument } = await import("./document.ts");
-  return splitDocument(format, new TextDecoder().decode(content));
 }
 
 function* lines(blocks: readonly Block[]): Generator<string> {

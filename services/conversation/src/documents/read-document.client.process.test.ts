@@ -4,7 +4,8 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { compressSpacesTwice } from "../testing/document-bombs.ts";
 import { chunksOf, rawDocument, read } from "../testing/documents.ts";
-import { pdfFile, pdfStream, smallPdf } from "../testing/small-pdf.ts";
+import { docxFile, paragraph, xlsxFile, xlsxRow, zipFile } from "../testing/office-files.ts";
+import { lockedPdf, pdfFile, pdfStream, smallPdf } from "../testing/small-pdf.ts";
 import { type RawDocument, READER_FLAGS, readDocument } from "./read-document.client.ts";
 
 // Each call starts a process of the lowest priority, which takes time on a busy machine.
@@ -121,5 +122,95 @@ describe("readDocument", { timeout: 120_000 }, () => {
         message: expect.stringContaining("not a complete PDF"),
       });
     expect(await chunksOf({ format: "pdf", content: complete })).toHaveLength(1);
+  });
+
+  const withDoctype = (xml: string) =>
+    `<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b SYSTEM "file:///etc/passwd">]>${xml}`;
+  const compoundFile = (text: string) =>
+    Buffer.concat([Buffer.from("d0cf11e0a1b11ae1", "hex"), Buffer.alloc(600), Buffer.from(text, "utf16le")]);
+  const encrypted = (file: Uint8Array) => {
+    const bytes = Buffer.from(file);
+    for (let at = bytes.indexOf("PK\u0001\u0002"); at !== -1; at = bytes.indexOf("PK\u0001\u0002", at + 1))
+      bytes[at + 8] = 1;
+    return bytes;
+  };
+  const sheet = (xml: string | Uint8Array) => xlsxFile([], { parts: sheetParts(xml) });
+  const sheetParts = (xml: string | Uint8Array) => {
+    const names = {
+      "xl/workbook.xml": '<workbook xmlns:r="r"><sheets><sheet name="A" r:id="rId9"/></sheets></workbook>',
+    };
+    const type = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet";
+    const rels = `<Relationships><Relationship Id="rId9" Type="${type}" Target="s.xml"/></Relationships>`;
+    return { ...names, "xl/_rels/workbook.xml.rels": rels, "xl/s.xml": xml };
+  };
+  const docx = docxFile(paragraph("Fine."));
+  test.each<[string, string, RawDocument]>([
+    [
+      "a DOCX bomb",
+      "unpacks to more than 100 MiB",
+      { format: "docx", content: docxFile(" ".repeat(101 * 1024 * 1024)) },
+    ],
+    [
+      "a sheet of 100 MB",
+      "unpacks to more than 100 MiB",
+      { format: "xlsx", content: sheet(Buffer.alloc(101 * 1024 * 1024, "<row/>")) },
+    ],
+    ["a sheet that is one text", "MiB", { format: "xlsx", content: sheet(Buffer.alloc(99 * 1024 * 1024, " a")) }],
+    ["nested elements", "nested too deeply", { format: "docx", content: docxFile("<w:p>".repeat(1_000_000)) }],
+    [
+      "entities",
+      "declares a document type",
+      {
+        format: "docx",
+        content: docxFile("", { parts: { "word/document.xml": withDoctype("<w:document>&a;&b;</w:document>") } }),
+      },
+    ],
+    [
+      "entities in a sheet",
+      "declares a document type",
+      { format: "xlsx", content: sheet(withDoctype("<worksheet/>")) },
+    ],
+    [
+      "a truncated file",
+      "not a complete .docx or .xlsx file",
+      { format: "docx", content: docx.subarray(0, docx.length - 40) },
+    ],
+    [
+      "damaged content",
+      "not a complete .docx or .xlsx file",
+      { format: "docx", content: Buffer.from(docx).fill(7, 300, 420) },
+    ],
+    ["no archive", "not a complete .docx or .xlsx file", { format: "xlsx", content: Buffer.from("Item;Price") }],
+    ["another format of Office", "not a complete .docx or .xlsx file", { format: "xlsx", content: docx }],
+    [
+      "an archive of other files",
+      "not a complete .docx or .xlsx file",
+      { format: "docx", content: zipFile({ "a.txt": "a" }) },
+    ],
+    ["an encrypted archive", "locked with a password", { format: "docx", content: encrypted(docx) }],
+    [
+      "an encrypted file of Office",
+      "locked with a password",
+      { format: "xlsx", content: compoundFile("EncryptedPackage") },
+    ],
+    ["an old file of Office", "Office 97 to 2003", { format: "docx", content: compoundFile("WordDocument") }],
+    ["a PDF with a password", "locked with a password", { format: "pdf", content: lockedPdf() }],
+  ])("refuses %s and names the reason", async (_, message, document) => {
+    expect(document.content.length).toBeLessThan(4 * 1024 * 1024);
+    await expect(read(document)).rejects.toMatchObject({
+      code: "unreadable_document",
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test("reads DOCX and XLSX, and ignores their references to other files", async () => {
+    const rels =
+      '<Relationships><Relationship Id="a" Type="x/footnotes" TargetMode="External" Target="http://127.0.0.1:9/"/><Relationship Id="b" Type="x/styles" Target="../../../../etc/passwd"/></Relationships>';
+    const content = docxFile(paragraph("Fine."), { parts: { "word/_rels/document.xml.rels": rels } });
+    expect(await chunksOf({ format: "docx", content })).toEqual([{ heading: "", text: "Fine." }]);
+    const rows = xlsxRow(1, ["Item", "Price"]) + xlsxRow(2, ["Rye", 4]);
+    expect(await chunksOf({ format: "xlsx", content: xlsxFile([{ name: "Shop", rows }]) })).toEqual([
+      { heading: "Shop", text: "Item: Rye; Price: 4." },
+    ]);
   });
 });

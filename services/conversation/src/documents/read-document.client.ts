@@ -2,10 +2,12 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { isTextFormat } from "@parley/rpc/documents";
 import { invalidArgument } from "@parley/service-kit";
 import { type Format, UNREADABLE_DOCUMENT } from "./document.ts";
 import type { IndexedDocument, IndexedPiece } from "./index-document.ts";
 import { type DocumentHeader, EXIT_CODE_UNREADABLE, parseMessage } from "./reader-message.ts";
+import { UNREADABLE_REASONS } from "./unreadable-error.ts";
 
 const MiB = 1024 * 1024;
 const MAX_CPU_MS = 20_000;
@@ -24,10 +26,8 @@ const CPU_LIMIT_SIGNAL: NodeJS.Signals = "SIGXCPU";
 /** Signals that end a process that uses too much memory: SIGKILL from its watchdog thread or the kernel, the others from V8. */
 const MEMORY_LIMIT_SIGNALS: readonly NodeJS.Signals[] = ["SIGKILL", "SIGABRT", "SIGTRAP"];
 const SPLIT_ADVICE = "split it into smaller documents, or send its text as txt";
-const BROKEN_REASONS = {
-  text: "it is nested too deeply; send its text as txt",
-  pdf: "it is not a complete PDF, is locked with a password, or has more than 2,000 pages; repair, unlock or split it",
-};
+/** The reason if the reading process reports none. */
+const NESTED_TEXT_REASON = "it is nested too deeply; send its text as txt";
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 export const READER_FLAGS = [
@@ -78,7 +78,7 @@ let idle: { reader: Reader; workspaceId: string; timer: NodeJS.Timeout } | undef
  */
 export async function readDocument(raw: RawDocument, options: ReadOptions): Promise<ParsedDocument> {
   const { workspaceId, maxCpuMs = MAX_CPU_MS } = options;
-  const isSmallText = raw.format !== "pdf" && raw.content.length <= MAX_SMALL_TEXT_BYTES;
+  const isSmallText = isTextFormat(raw.format) && raw.content.length <= MAX_SMALL_TEXT_BYTES;
   if (workspaceId === undefined || !isSmallText) {
     await stopIdleReader();
     const reader = startReader(maxCpuMs);
@@ -146,7 +146,7 @@ async function readWith(
     if (timeout.aborted) throw unreadableError(`it takes more than ${TIMEOUT_MS / 1_000} s; ${SPLIT_ADVICE}`);
     if (exit.killedBy === CPU_LIMIT_SIGNAL)
       throw unreadableError(`it takes more than ${maxCpuMs / 1_000} s of CPU time; ${SPLIT_ADVICE}`);
-    throw exitError(format, exit);
+    throw exitError(exit);
   } finally {
     end.removeEventListener("abort", kill);
   }
@@ -180,6 +180,7 @@ async function collectPieces(output: AsyncGenerator<Buffer>): Promise<ParsedDocu
     bytes += line.length;
     if (bytes > MAX_RESULT_BYTES) throw tooMuchTextError();
     const message = parseMessage(line);
+    if ("unreadable" in message) throw unreadableError(UNREADABLE_REASONS[message.unreadable]);
     if ("firstWords" in message) return { ...message, chunkCount, characters, pieces: parsePieces(lines) };
     lines.push(line);
     // This piece has words and no chunks.
@@ -194,7 +195,7 @@ async function collectPieces(output: AsyncGenerator<Buffer>): Promise<ParsedDocu
 function* parsePieces(lines: readonly Buffer[]): Generator<IndexedPiece> {
   for (const line of lines) {
     const message = parseMessage(line);
-    if (!("firstWords" in message)) yield message;
+    if ("chunks" in message || "words" in message) yield message;
   }
 }
 
@@ -214,8 +215,8 @@ async function* readLines(output: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-function exitError(format: Format, { code, killedBy }: ProcessExit): Error {
-  if (code === EXIT_CODE_UNREADABLE) return unreadableError(BROKEN_REASONS[format === "pdf" ? "pdf" : "text"]);
+function exitError({ code, killedBy }: ProcessExit): Error {
+  if (code === EXIT_CODE_UNREADABLE) return unreadableError(NESTED_TEXT_REASON);
   // Any other exit code is a bug of the reading process, not a fault of the document.
   if (killedBy === null) return new Error(`the reading process ended with code ${code}`);
   if (MEMORY_LIMIT_SIGNALS.includes(killedBy))

@@ -2,13 +2,24 @@ import { getDocumentProxy } from "unpdf";
 import { withoutNul } from "../text.ts";
 import type { Block } from "./block.ts";
 import { combineRuns, type PdfLine, splitPdf } from "./pdf-blocks.ts";
+import { UnreadableError } from "./unreadable-error.ts";
 
 const MAX_PAGES = 2_000;
 
-/** Splits a PDF into blocks of text. Throws if the content is not a PDF, is locked with a password, or has more than 2,000 pages. */
+/** Splits a PDF into blocks of text. Throws UnreadableError. */
 export async function readPdf(content: Uint8Array): Promise<Block[]> {
+  try {
+    return splitPdf(await readPages(content));
+  } catch (error) {
+    if (error instanceof UnreadableError) throw error;
+    const isLocked = error instanceof Error && error.name === "PasswordException";
+    throw new UnreadableError(isLocked ? "locked" : "broken_pdf", { cause: error });
+  }
+}
+
+async function readPages(content: Uint8Array): Promise<PdfLine[][]> {
   const pdf = await getDocumentProxy(content, { useSystemFonts: false, verbosity: 0 });
-  if (pdf.numPages > MAX_PAGES) throw new Error(`more than ${MAX_PAGES} pages`);
+  if (pdf.numPages > MAX_PAGES) throw new UnreadableError("pdf_pages");
   const pages: PdfLine[][] = [];
   for (let number = 1; number <= pdf.numPages; number++) {
     const page = await pdf.getPage(number);
@@ -24,5 +35,5 @@ export async function readPdf(content: Uint8Array): Promise<Block[]> {
   }
   // Frees the parser's memory before the blocks are built.
   await pdf.loadingTask.destroy();
-  return splitPdf(pages);
+  return pages;
 }

@@ -1,5 +1,6 @@
 import type { Format } from "./document.ts";
 import type { IndexedChunk, IndexedPiece } from "./index-document.ts";
+import { UNREADABLE_REASONS, type UnreadableReason } from "./unreadable-error.ts";
 
 /** Exit code of the reading process for a document that cannot be read. */
 export const EXIT_CODE_UNREADABLE = 3;
@@ -9,9 +10,9 @@ export type DocumentHeader = { format: Format; bytes: number };
 
 /**
  * A line of JSON from the reading process: a piece of the document, or, in the last line, the document's first words, from which its language is
- * detected.
+ * detected, or the reason why it cannot be read.
  */
-export type ReaderMessage = IndexedPiece | { firstWords: string[] };
+export type ReaderMessage = IndexedPiece | { firstWords: string[] } | { unreadable: UnreadableReason };
 
 /** Throws unless the line is a valid message whose texts PostgreSQL can store. */
 export function parseMessage(line: Buffer): ReaderMessage {
@@ -31,7 +32,8 @@ function parseJson(line: Buffer): unknown {
 
 function isMessage(value: unknown): value is ReaderMessage {
   if (!isRecord(value) || Object.keys(value).length !== 1) return false;
-  const { chunks, words, firstWords } = value;
+  const { chunks, words, firstWords, unreadable } = value;
+  if (typeof unreadable === "string") return Object.hasOwn(UNREADABLE_REASONS, unreadable);
   return isArrayOf(chunks, isChunk) || isArrayOf(words, isText) || isArrayOf(firstWords, isText);
 }
 

@@ -6,13 +6,15 @@ const YEAR = /^(19|20)\d\d$/;
 const MAX_HEADING_CHARACTERS = 80;
 const MAX_QUESTION_CHARACTERS = 30;
 
+type Row = { cells: readonly TableCell[]; isHeading: boolean | undefined };
+
 /**
  * Formats the rows of a spreadsheet as sentences. A spreadsheet does not mark the row of column headings, so it is recognized by its texts. A
  * sheet can have several tables, separated by blank rows.
  */
 export class SheetRows {
   readonly #table: TableRows;
-  #pending: readonly TableCell[] | undefined;
+  #pending: Row | undefined;
   #hasLabels = false;
   #hasRows = false;
   /** Whether the previous row was blank. */
@@ -24,9 +26,10 @@ export class SheetRows {
     this.#table = new TableRows(add);
   }
 
-  add(cells: readonly TableCell[]): void {
+  /** Adds a row. `isHeading` is undefined if the file does not mark its headings. */
+  add(cells: readonly TableCell[], isHeading?: boolean): void {
     if (this.#pending !== undefined) this.#addRow(this.#pending, cells);
-    this.#pending = cells;
+    this.#pending = { cells, isHeading };
   }
 
   end(): void {
@@ -34,9 +37,9 @@ export class SheetRows {
     this.#table.end();
   }
 
-  #addRow(cells: readonly TableCell[], next: readonly TableCell[]): void {
+  #addRow({ cells, isHeading: isMarked }: Row, next: readonly TableCell[]): void {
     const count = countFilled(cells);
-    const isHeading = count > 1 && this.#isHeading(cells, next);
+    const isHeading = isMarked ?? (count > 1 && this.#isHeading(cells, next));
     this.#table.add(cells, isHeading);
     this.#isAfterWideHeadings = isHeading && cells.some(({ columns = 1 }) => columns > 1);
     this.#hasLabels ||= isHeading;

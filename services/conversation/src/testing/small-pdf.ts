@@ -29,8 +29,8 @@ export function pdfStream(entries: string, content: string | Uint8Array): Buffer
   ]);
 }
 
-/** Returns a PDF of the given objects, which are numbered from 1. The first object must be the catalog. */
-export function pdfFile(objects: readonly (string | Uint8Array)[]): Uint8Array {
+/** Returns a PDF of the given objects, which are numbered from 1. The first object must be the catalog. `trailer` are more entries of the trailer. */
+export function pdfFile(objects: readonly (string | Uint8Array)[], trailer = ""): Uint8Array {
   const header = Buffer.from("%PDF-1.4\n");
   const parts: Buffer[] = [header];
   let length = header.length;
@@ -49,6 +49,19 @@ export function pdfFile(objects: readonly (string | Uint8Array)[]): Uint8Array {
   const xrefOffset = length;
   const rows = offsets.map((offset) => `${String(offset).padStart(10, "0")} 00000 n \n`).join("");
   add(`xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${rows}`);
-  add(`trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${xrefOffset}\n%%EOF\n`);
+  add(`trailer\n<< /Size ${objects.length + 1} /Root 1 0 R ${trailer} >>\nstartxref\n${xrefOffset}\n%%EOF\n`);
   return Buffer.concat(parts);
+}
+
+/** Returns a PDF that needs a password to open: the hashes in its encryption dictionary are of no known password. */
+export function lockedPdf(): Uint8Array {
+  const hash = "41".repeat(32);
+  return pdfFile(
+    [
+      "<< /Type /Catalog /Pages 2 0 R >>",
+      "<< /Type /Pages /Kids [] /Count 0 >>",
+      `<< /Filter /Standard /V 2 /R 3 /Length 128 /P -4 /O <${hash}> /U <${hash}> >>`,
+    ],
+    "/Encrypt 3 0 R /ID [<41> <41>]",
+  );
 }

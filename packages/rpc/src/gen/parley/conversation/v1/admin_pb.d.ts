@@ -3079,14 +3079,14 @@ export declare type AddSourceRequest = Message<"parley.conversation.v1.AddSource
   name: string;
 
   /**
-   * txt, md, html, csv, tsv or pdf. If url is set, may be empty to use the format of the URL's response.
+   * txt, md, html, csv, tsv, docx, xlsx or pdf. If url is set, may be empty to use the format of the URL's response.
    *
    * @generated from field: string format = 4;
    */
   format: string;
 
   /**
-   * The document: text of at most 4 MiB as UTF-8, or a PDF of at most 16 MiB. Empty if url is set.
+   * The document: text of at most 4 MiB as UTF-8, or a DOCX, XLSX or PDF file of at most 16 MiB. Empty if url is set.
    *
    * @generated from field: bytes content = 5;
    */

@@ -361,6 +361,31 @@ export const SERVICE: Dashboard = {
       ],
     },
     {
+      title: "E-mail",
+      panels: [
+        {
+          title: "E-mail attempts",
+          shows:
+            "Attempts to send e-mail per second, by result. held: messages above the limit of their workspace, which a summary replaces.",
+          normal: "Mostly sent.",
+          action:
+            "retried: the mail server fails, see _Age of e-mail_. failed: it refuses recipients; owners see its responses.",
+          unit: "reqps",
+          queries: [{ expr: `sum by (result) (${rate("parley_emails_total")})`, legend: "{{result}}" }],
+        },
+        {
+          title: "Age of e-mail",
+          shows: "Age of the oldest message that waits to be sent, by shard if there are several.",
+          normal: "Below 1 minute.",
+          action: "Above 30 minutes: see ParleyEmailsStuck.",
+          unit: "s",
+          queries: [
+            { expr: `max by (shard) (${inNamespace("parley_email_oldest_seconds")})`, legend: "waiting {{shard}}" },
+          ],
+        },
+      ],
+    },
+    {
       title: "Webhooks",
       panels: [
         {

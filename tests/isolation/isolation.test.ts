@@ -42,6 +42,7 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
     caseId: "987654321",
     kid: randomUUID().slice(0, 12),
     webhookId: randomUUID(),
+    recipientId: randomUUID(),
     creditId: randomUUID(),
     sourceName: `source-${randomUUID()}.txt`,
     toolName: `tool_${randomUUID().slice(0, 8)}`,

@@ -18,6 +18,7 @@ export type Identifiers = {
   caseId: string;
   kid: string;
   webhookId: string;
+  recipientId: string;
   creditId: string;
   visitorId: string;
 };
@@ -69,6 +70,10 @@ const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { session
 const ofWebhook = (more: Fields = {}): ForeignIdentifierCase => ({
   requests: ({ workspaceId }, { webhookId }) => [{ workspaceId, id: webhookId, ...more }],
 });
+
+const ofRecipient: ForeignIdentifierCase = {
+  requests: ({ workspaceId }, { recipientId }) => [{ workspaceId, id: recipientId }],
+};
 
 /** The cases of the RPCs whose requests contain more than a workspace, or more than a workspace and a bot. */
 const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
@@ -135,6 +140,9 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.IdentityKeyAdminService/RevokeIdentityKey": {
     requests: ({ workspaceId }, { kid }) => [{ workspaceId, kid }],
   },
+  "parley.conversation.v1.EmailAdminService/AddRecipient": workspaceOnly({ address: "ada@example.com" }),
+  "parley.conversation.v1.EmailAdminService/RemoveRecipient": ofRecipient,
+  "parley.conversation.v1.EmailAdminService/SendTestEmail": ofRecipient,
   "parley.conversation.v1.WebhookAdminService/CreateEndpoint": workspaceOnly({ changes: { url: WEBHOOK_URL } }),
   "parley.conversation.v1.WebhookAdminService/UpdateEndpoint": ofWebhook({ changes: { includeContent: true } }),
   "parley.conversation.v1.WebhookAdminService/DeleteEndpoint": ofWebhook(),

@@ -8,7 +8,7 @@ import { ORDER_TOOL, type TenantData, WEBHOOK_URL } from "./rpc-cases.ts";
 
 export type TenantDataWithKey = TenantData & { publicKey: string };
 
-/** Creates a tenant with one bot, session, turn, pattern, source, tool, evaluation case, identity key, webhook and credit, and returns their identifiers. */
+/** Creates a tenant with one bot, session, turn, pattern, source, tool, evaluation case, identity key, webhook, recipient of e-mail and credit, and returns their identifiers. */
 export async function createTenantData(system: SharedSystem): Promise<TenantDataWithKey> {
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug, publicKey } = tenant;
@@ -34,6 +34,8 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
   const changes = { url: WEBHOOK_URL, types: { values: ["knowledge.failed"] } };
   const webhook = await system.admin.webhooks.createEndpoint({ workspaceId, changes });
   const webhookId = String(webhook.endpoint?.id);
+  const mailed = await system.admin.emails.addRecipient({ workspaceId, address: "owner@example.com" });
+  const recipientId = String(mailed.recipient?.id);
   const creditId = randomUUID();
   const bought = { workspaceId, messages: 5, reason: "bought", operator: "ada", requestId: creditId };
   await system.admin.workspaces.addCredit(bought);
@@ -74,6 +76,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
     caseId,
     kid,
     webhookId,
+    recipientId,
     creditId,
     visitorId,
     patternId: String(pattern?.id),

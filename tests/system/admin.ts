@@ -2,6 +2,7 @@ import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import {
   BotAdminService,
+  EmailAdminService,
   EvaluationAdminService,
   IdentityKeyAdminService,
   KeyAdminService,
@@ -25,6 +26,7 @@ export type AdminClients = {
   keys: Client<typeof KeyAdminService>;
   identityKeys: Client<typeof IdentityKeyAdminService>;
   webhooks: Client<typeof WebhookAdminService>;
+  emails: Client<typeof EmailAdminService>;
   moderation: Client<typeof ModerationAdminService>;
   knowledge: Client<typeof KnowledgeAdminService>;
   evaluations: Client<typeof EvaluationAdminService>;
@@ -60,6 +62,7 @@ export function createAdminClients(ports: OpsPorts): AdminClients {
     keys: createClient(KeyAdminService, conversation),
     identityKeys: createClient(IdentityKeyAdminService, conversation),
     webhooks: createClient(WebhookAdminService, conversation),
+    emails: createClient(EmailAdminService, conversation),
     moderation: createClient(ModerationAdminService, conversation),
     knowledge: createClient(KnowledgeAdminService, conversation),
     evaluations: createClient(EvaluationAdminService, conversation),

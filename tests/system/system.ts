@@ -129,6 +129,9 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     LLM_TARGET: `127.0.0.1:${llm.port}`,
     ...jwt,
     ENCRYPTION_KEY: "encryption-key-of-the-tests-0123456789",
+    // No server listens there. Tests of e-mail start their own.
+    SMTP_URL: "smtp://127.0.0.1:9?tls=off",
+    MAIL_FROM: "parley@sender.example",
     ...options.env?.conversation,
   });
   const env: ServiceEnvironments = {

@@ -139,6 +139,22 @@ describe("network policies", () => {
       });
   });
 
+  it("open the mail server's port of conversation.email only if it is enabled, at the peers in networkPolicy.smtp", async () => {
+    const isSmtp = ({ ports = [] }: { ports?: object[] }) => JSON.stringify(ports).includes('"port":2525');
+    const email = ["conversation.email.from=p@example.com,conversation.email.port=2525"];
+    const rulesOf = async (...sets: string[]) =>
+      egressOf((await renderChart("minimal", [...email, ...sets])).manifests, "conversation").filter(isSmtp);
+    expect(await rulesOf()).toEqual([]);
+    const enabled = "conversation.email.enabled=true";
+    expect(JSON.stringify(await rulesOf(enabled))).toContain("0.0.0.0/0");
+    expect(await rulesOf(enabled, "networkPolicy.smtp[0].ipBlock.cidr=10.9.0.25/32")).toEqual([
+      { to: [{ ipBlock: { cidr: "10.9.0.25/32" } }], ports: [{ port: 2525, protocol: "TCP" }] },
+    ]);
+    const { code, output } = await runHelmTemplate("minimal", [enabled]);
+    expect(code).toBe(1);
+    expect(output).toContain("conversation.email.from is empty");
+  });
+
   it("name the protocol of every port and have no empty ingress list, so that a repeated kubectl apply finds no difference", async () => {
     for (const values of ["production", "console", "trial", "gateway-api"]) {
       const { manifests } = await renderChart(values);

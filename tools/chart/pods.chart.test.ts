@@ -27,6 +27,7 @@ it("mounts secrets as files, each from the Secret that the values name for it, a
     "llmProxy.apiKeys={OPENAI_API_KEY,TOOL_KEY},llmProxy.existingSecret=providers",
     "console.existingSecret=console",
     "conversation.webhooks.enabled=true",
+    "conversation.email.enabled=true,conversation.email.from=Parley <p@example.com>,conversation.email.existingSecret=smtp",
   ]);
   const variables = variablesOf(manifests);
   const fileVariables = [...variables].filter(([name, value]) => /^[\w-]+ \w+_FILE$/.test(name) && value.includes("/"));
@@ -44,6 +45,7 @@ it("mounts secrets as files, each from the Secret that the values name for it, a
       ...["SESSION_SECRET", "OIDC_CLIENT_SECRET"].map((key) => `console ${key}_FILE=console/${key}`),
       `console ${headers}`,
       "conversation ENCRYPTION_KEY_FILE=parley/ENCRYPTION_KEY",
+      "conversation SMTP_URL_FILE=smtp/SMTP_URL",
     ]),
   );
   const secretVariables = workloads(manifests).flatMap(({ pod }) =>

@@ -14,6 +14,7 @@ import {
 } from "@parley/service-kit";
 import { createPatternJobHistogram } from "../../packages/bot-rules/src/moderation/metrics.ts";
 import { createMetrics as consoleMetrics } from "../../services/console/src/metrics.ts";
+import { createEmailCounter, registerEmailGauge } from "../../services/conversation/src/emails/index.ts";
 import {
   createClosedTurnCounter,
   createLeaseFailureCounter,
@@ -71,6 +72,8 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     registerOutboxGauges(registry, shards, log);
     registerWebhookGauges(registry, shards, log);
     createDeliveryCounter(registry);
+    registerEmailGauge(registry, shards, log);
+    createEmailCounter(registry);
     registerEmbeddingGauge(registry, shards, unused, log);
     createRetentionFailureCounter(registry);
     createSemanticSearchCounter(registry);

@@ -12,6 +12,7 @@ import { addCompletionCommand } from "./commands/completion.ts";
 import { addConversationCommands } from "./commands/conversation/conversation.ts";
 import { addCreditCommands } from "./commands/credit.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
+import { addEmailCommands } from "./commands/email.ts";
 import { addExplainCommand } from "./commands/explain.ts";
 import { addIdentityKeyCommands } from "./commands/identity-key.ts";
 import { addKnowledgeCommands } from "./commands/knowledge/knowledge.ts";
@@ -80,6 +81,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   addToolCommands(program, context);
   addConversationCommands(program, context);
   addWebhookCommands(program, context);
+  addEmailCommands(program, context);
   addUsageCommand(program, context);
   addUsageAuditCommand(program, context);
   addAuditLogCommand(program, context);

@@ -1,6 +1,7 @@
 import type { Knex } from "@parley/service-kit";
 import { ACCOUNTING } from "./baseline/accounting.ts";
 import { BOTS } from "./baseline/bots.ts";
+import { EMAILS } from "./baseline/emails.ts";
 import { KNOWLEDGE } from "./baseline/knowledge.ts";
 import { OPERATIONS } from "./baseline/operations.ts";
 import { SESSIONS } from "./baseline/sessions.ts";
@@ -11,13 +12,14 @@ export const name = "0001_baseline";
 
 /** Creates the conversation schema. */
 export async function up(knex: Knex): Promise<void> {
-  for (const sql of [BOTS, KNOWLEDGE, SESSIONS, TURNS, ACCOUNTING, WEBHOOKS, OPERATIONS]) await knex.raw(sql);
+  for (const sql of [BOTS, KNOWLEDGE, SESSIONS, TURNS, ACCOUNTING, WEBHOOKS, EMAILS, OPERATIONS]) await knex.raw(sql);
 }
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP FUNCTION conversation.delete_expired_audit_log_entries(), conversation.prune_turns(text, date, integer);
     DROP TABLE conversation.audit_log, conversation.task_leases,
+      conversation.email_messages, conversation.email_recipients,
       conversation.webhook_deliveries, conversation.webhook_endpoints, conversation.usage_events, conversation.events,
       conversation.bot_reply_counts, conversation.reply_counts, conversation.turn_totals, conversation.closed_months, conversation.outbox,
       conversation.refusal_counts, conversation.closed_turns, conversation.edges, conversation.turns,

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { insertPattern } from "../src/bot-rules/moderation.store.ts";
 import { putTool } from "../src/bot-rules/tools.store.ts";
 import { insertLogo } from "../src/bots/logos.store.ts";
+import { queueTestEmail } from "../src/emails/queue.store.ts";
 import { storeErasure } from "../src/erasures/erasures.store.ts";
 import { insertCase, insertRun } from "../src/evaluations/evaluations.store.ts";
 import { recordUsageEvents } from "../src/events/usage-events.store.ts";
@@ -19,6 +20,7 @@ import { APPEND_ONLY_TABLES } from "../src/role.ts";
 import { eraseSession } from "../src/sessions/erase-session.store.ts";
 import { renewEdge } from "../src/sweeping/edge-leases.store.ts";
 import { createTestDatabase, ROLE, ROLE_PASSWORD, type TestDatabase } from "../src/testing/database.ts";
+import { addRecipient } from "../src/testing/emails.ts";
 import { addDocument } from "../src/testing/knowledge.ts";
 import { createBot, edgeFields, newTurn, runTurn } from "../src/testing/turns.ts";
 import { addEndpoint } from "../src/testing/webhooks.ts";
@@ -64,6 +66,7 @@ async function fill() {
     { cases: 1, searched: 1, found: 1, semanticFailures: 0, results },
   );
   await queueTestEvent(db.database, await addEndpoint(db.database, workspaceId));
+  await queueTestEmail(db.database, await addRecipient(db.database, workspaceId));
   await recordUsageEvents(
     db.database,
     [{ workspaceId, id: randomUUID(), type: "usage.threshold", occurredAt: "2026-10-01T00:00:00Z", data: {} }],
@@ -119,7 +122,7 @@ async function rowCounts() {
 test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(33);
+  expect(Object.keys(before)).toHaveLength(35);
   expect(Object.values(before)).not.toContain(0);
   const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);

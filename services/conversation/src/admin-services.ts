@@ -5,6 +5,7 @@ import type { RpcClient } from "@parley/rpc";
 import {
   AuditLogAdminService,
   BotAdminService,
+  EmailAdminService,
   EvaluationAdminService,
   IdentityKeyAdminService,
   KeyAdminService,
@@ -32,6 +33,7 @@ import { createModerationAdmin } from "./bot-rules/moderation.admin.ts";
 import { createToolAdmin } from "./bot-rules/tools.admin.ts";
 import { createBotAdmin } from "./bots/bots.admin.ts";
 import type { Config } from "./config.ts";
+import { createEmailAdmin } from "./emails/index.ts";
 import { createEvaluationAdmin } from "./evaluations/evaluations.admin.ts";
 import { createIdentityKeyAdmin } from "./identity-keys/identity-keys.admin.ts";
 import { KeyShards } from "./keys/key-shards.service.ts";
@@ -79,6 +81,8 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(IdentityKeyAdminService, createIdentityKeyAdmin(database, quota));
   const webhookDeps = { database, quota, egressPolicy: egress.policy, secretBox: deps.secretBox };
   router.service(WebhookAdminService, createWebhookAdmin(webhookDeps));
+  const isEmailAvailable = config.email !== undefined;
+  router.service(EmailAdminService, createEmailAdmin({ database, quota, isAvailable: isEmailAvailable }));
   router.service(ModerationAdminService, createModerationAdmin(database, deps.patternThreads));
   router.service(ToolAdminService, createToolAdmin({ database, llm: deps.llm, quota, ownerToolPlans }));
   const findEmbeddingStatus = async (workspaceId: string) => (await ofWorkspace(deps.embeddings, workspaceId)).status;

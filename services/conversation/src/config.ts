@@ -10,6 +10,7 @@ import {
   readUsageRetention,
 } from "@parley/service-kit";
 import { isModelName } from "./bots/index.ts";
+import { parseSender, parseSmtpUrl, type Sender } from "./emails/index.ts";
 import { parseEncryptionKeys } from "./webhooks/index.ts";
 
 export type Config = ReturnType<typeof readConfig>;
@@ -32,6 +33,20 @@ function readPlanModels(environment: Environment): ReadonlyMap<string, readonly 
   }
   environment.addProblem('PLAN_MODELS must be JSON like {"pro": ["openai:gpt-5-mini", "ollama:*"]}');
   return new Map();
+}
+
+/** Reads SMTP_URL and MAIL_FROM. Returns undefined if e-mail is off. */
+function readEmail(environment: Environment) {
+  const server = environment.optionalSecret("SMTP_URL", parseSmtpUrl);
+  if (server === undefined) return undefined;
+  const from = environment.requiredText("MAIL_FROM", "the sender of e-mail, such as Parley <parley@example.com>");
+  let sender: Sender = { name: "", address: "" };
+  try {
+    if (from !== "") sender = parseSender(from);
+  } catch (error) {
+    environment.addProblem(`MAIL_FROM ${error instanceof Error ? error.message : error}`);
+  }
+  return { server, sender };
 }
 
 /** Reads and validates the conversation service's environment. Throws a ConfigError that lists every problem. */
@@ -59,6 +74,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
     /** Encrypts the webhooks' secrets. If undefined, webhooks are off. */
     encryptionKeys: environment.optionalSecret("ENCRYPTION_KEY", parseEncryptionKeys),
+    /** How to send e-mail about workspaces' events. If undefined, e-mail is off. */
+    email: readEmail(environment),
     /** The admin services verify members' access tokens with these settings. If undefined, only ADMIN_TOKEN gives access. */
     jwt: readOptionalJwtSettings(environment),
     /** The models that owners may choose, by plan. */

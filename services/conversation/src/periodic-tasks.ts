@@ -3,6 +3,7 @@ import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
 import type { Logger, PeriodicTask, Shard } from "@parley/service-kit";
 import type { Config } from "./config.ts";
+import { type EmailSender, keepEmails } from "./emails/index.ts";
 import type { VisitorEraser } from "./erasures/erasures.worker.ts";
 import { createUsageEventsTask, forgetOldUsageEvents } from "./events/index.ts";
 import type { KeyUses } from "./keys/key-uses.worker.ts";
@@ -45,6 +46,8 @@ const DISPATCH_INTERVAL_MS = 500;
 const RECORD_USAGE_EVENTS_INTERVAL_MS = 1_000;
 const FORGET_USAGE_EVENTS_INTERVAL_MS = 60 * 60_000;
 const KEEP_WEBHOOKS_INTERVAL_MS = 10 * 60_000;
+const SEND_EMAILS_INTERVAL_MS = 1_000;
+const KEEP_EMAILS_INTERVAL_MS = 10 * 60_000;
 
 export type PeriodicTasksDeps = Shard &
   Omit<ReconcileDeps, "quota"> & {
@@ -56,6 +59,7 @@ export type PeriodicTasksDeps = Shard &
     deletedWorkspaces: DeletedWorkspaces;
     embeddings: EmbeddingWorker;
     dispatcher: WebhookDispatcher;
+    emailSender: EmailSender;
     secretBox: SecretBox;
     /** Notifies the settler of the turns that an erasure has closed, and counts them as cancelled. */
     reportCancelled: RetentionDeps["notifySettler"];
@@ -84,6 +88,7 @@ export function createPeriodicTasks(
     deletedWorkspaces,
     embeddings,
     dispatcher,
+    emailSender,
     secretBox,
   } = deps;
   const closeEverySeconds = reconciliation.everySeconds * RECONCILIATIONS_PER_CLOSE;
@@ -167,6 +172,8 @@ export function createPeriodicTasks(
       intervalMs: KEEP_WEBHOOKS_INTERVAL_MS,
       run: (signal) => keepWebhooks({ database, secretBox, log }, signal),
     },
+    { name: "send emails", intervalMs: SEND_EMAILS_INTERVAL_MS, run: () => emailSender.run() },
+    { name: "keep emails", intervalMs: KEEP_EMAILS_INTERVAL_MS, run: (signal) => keepEmails(database, signal) },
     { name: "embed knowledge", intervalMs: EMBED_INTERVAL_MS, run: (signal) => embeddings.run(signal) },
   ];
 }

@@ -7,6 +7,16 @@ import { listPatterns } from "./bot-rules/moderation.store.ts";
 import { listTools } from "./bot-rules/tools.store.ts";
 import { readBotConfig } from "./bots/bot-config.store.ts";
 import { type Bot, findBot, findBotId, listBots } from "./bots/bots.store.ts";
+import {
+  claimEmail,
+  deleteOldEmails,
+  expireEmails,
+  listDueWorkspaces,
+  queueSummaries,
+  queueTestEmail,
+  storeResult,
+} from "./emails/queue.store.ts";
+import { deleteRecipient, listRecipients } from "./emails/recipients.store.ts";
 import { listErasures, listSessionsToErase, storeErasure } from "./erasures/erasures.store.ts";
 import { hasDocument, insertCase, insertRun, listCases, listRuns } from "./evaluations/evaluations.store.ts";
 import { storeKeyUses } from "./keys/key-uses.store.ts";
@@ -107,6 +117,14 @@ beforeAll(async () => {
 
     INSERT INTO conversation.events (workspace_id, type, occurred_at, data)
     SELECT b.workspace_id, 'message.completed', now(), '{}' FROM conversation.bots b;
+
+    INSERT INTO conversation.email_recipients (workspace_id, recipient_id, address, language)
+    SELECT b.workspace_id, b.bot_id, b.bot_id || '@example.com', 'en' FROM conversation.bots b;
+
+    INSERT INTO conversation.email_messages (workspace_id, recipient_id, event_id, type, occurred_at, data, status, next_attempt_at, last_attempt_at)
+    SELECT r.workspace_id, r.recipient_id, gen_random_uuid(), 'test', now(), '{}',
+           CASE WHEN n = 1 THEN 'pending' ELSE 'sent' END, CASE WHEN n = 1 THEN now() END, CASE WHEN n > 1 THEN now() - make_interval(days => n) END
+    FROM conversation.email_recipients r, generate_series(1, 5) n;
 
     INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback)
     SELECT b.workspace_id, b.bot_id, 'p', 'r', '' FROM conversation.bots b;
@@ -404,6 +422,32 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
         await listDeliveries(database, endpoint, { status, before: undefined, limit: 51 });
       await redeliver(database, endpoint, { from: 1, to: 2 });
       await queueTestEvent(database, endpoint);
+    },
+  ],
+  [
+    "listing recipients of e-mail and their messages",
+    async (database) => {
+      const recipient = { workspaceId: bot.workspaceId, recipientId: bot.id };
+      await listRecipients(database, bot.workspaceId);
+      await queueTestEmail(database, recipient);
+      await deleteRecipient(database, { ...recipient, recipientId: randomUUID() });
+    },
+  ],
+  ["listing the workspaces whose e-mail is due", (database) => listDueWorkspaces(database)],
+  [
+    "sending e-mail",
+    async (database) => {
+      const email = await claimEmail(database, bot.workspaceId);
+      if (email === undefined || "held" in email) throw new Error("no message is due");
+      await storeResult(database, email, { status: "retry", error: "e" }, 10);
+    },
+  ],
+  [
+    "cleaning the queue of e-mail",
+    async (database) => {
+      await queueSummaries(database);
+      await expireEmails(database);
+      await deleteOldEmails(database, 30, 1_000);
     },
   ],
   ["moving events to the queues of webhooks", (database) => copyEvents(database, 500)],

@@ -29,6 +29,7 @@ import { migrations } from "../migrations/index.ts";
 import { registerAdminServices } from "./admin-services.ts";
 import { createBotConfigCache } from "./bots/bot-configs.service.ts";
 import type { Config } from "./config.ts";
+import { createEmails, registerEmailGauge } from "./emails/index.ts";
 import { SemanticSearch } from "./knowledge/semantic-search.service.ts";
 import {
   createClosedTurnCounter,
@@ -63,6 +64,9 @@ import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.serv
 const SETTLER_STOP_MS = 10_000;
 /** How long a stopping process waits for the running attempts to deliver webhooks, of which each takes up to 10 s. */
 const WEBHOOKS_STOP_MS = 12_000;
+/** How long a stopping process waits for the running attempts to send e-mail. A longer attempt is made again. */
+const EMAILS_STOP_MS = 12_000;
+
 /** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
 export async function start(
   config: Config,
@@ -105,9 +109,11 @@ export async function start(
     };
   const reportCancelled = reportClosed("cancelled");
   const webhooks = createWebhooks(config, { registry, auditLog, log, lifecycle, secretOptions });
+  const createEmailSender = createEmails(config, { registry, log, secretOptions });
   const workers = shards.map((shard) =>
     createShardWorkers(shard, {
       createDispatcher: webhooks.createDispatcher,
+      createEmailSender,
       quota,
       llm,
       leaseSeconds: config.leaseSeconds,
@@ -121,10 +127,13 @@ export async function start(
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
   const stopWebhooks = async () => void (await Promise.all(workers.map(({ dispatcher }) => dispatcher.stop())));
   lifecycle.onClose("webhooks", stopWebhooks, WEBHOOKS_STOP_MS);
+  const stopEmails = async () => void (await Promise.all(workers.map(({ emailSender }) => emailSender.stop())));
+  lifecycle.onClose("emails", stopEmails, EMAILS_STOP_MS);
   const deletedWorkspaces = new DeletedWorkspaces(shards);
   const reportRepairs = createRepairReporter(registry, shards, log);
   registerOutboxGauges(registry, shards, log);
   registerWebhookGauges(registry, shards, log);
+  registerEmailGauge(registry, shards, log);
   registerEmbeddingGauge(
     registry,
     shards,

@@ -2,6 +2,7 @@ import type { RpcClient } from "@parley/rpc";
 import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
 import { CallPool, type Database, type Logger, type Shard } from "@parley/service-kit";
+import type { EmailSender } from "./emails/index.ts";
 import { VisitorEraser } from "./erasures/erasures.worker.ts";
 import { KeyUses } from "./keys/key-uses.worker.ts";
 import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
@@ -15,6 +16,7 @@ const TASK_CONNECTION_SHARE = 0.5;
 
 type ShardWorkersDeps = {
   createDispatcher: (database: Database) => WebhookDispatcher;
+  createEmailSender: (database: Database) => EmailSender;
   quota: RpcClient<typeof QuotaService>;
   llm: RpcClient<typeof LlmService>;
   leaseSeconds: number;
@@ -35,6 +37,7 @@ export function createShardWorkers({ number, database }: Shard, deps: ShardWorke
     /** A share of the pool, for periodic tasks. The signal is never aborted, because a task has no caller that could cancel it. */
     taskDatabase,
     dispatcher: deps.createDispatcher(taskDatabase),
+    emailSender: deps.createEmailSender(taskDatabase),
     quota: quotaOfShard(deps.quota, number),
     llm,
     embeddings: new EmbeddingWorker(database, llm, log),

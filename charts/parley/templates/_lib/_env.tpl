@@ -59,6 +59,9 @@ rather than variables, because Kubernetes updates the files of running pods when
 {{- if and (eq .name "conversation") $values.conversation.webhooks.enabled -}}
 {{- $files = append $files (dict "env" "ENCRYPTION_KEY") -}}
 {{- end -}}
+{{- if and (eq .name "conversation") $values.conversation.email.enabled -}}
+{{- $files = append $files (dict "env" "SMTP_URL" "secret" $values.conversation.email.existingSecret) -}}
+{{- end -}}
 {{- if eq .name "llm-proxy" -}}
 {{- range $values.llmProxy.apiKeys -}}
 {{- $files = append $files (dict "env" . "secret" $values.llmProxy.existingSecret) -}}

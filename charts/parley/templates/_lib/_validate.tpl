@@ -27,6 +27,9 @@
 {{- fail "edge.autoscaling.streamsPerPod has no effect with edge.autoscaling.kedaTriggers. Set it to 0, and add a trigger for open streams; see docs/install/sizing.md." -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.conversation.email.enabled (not .Values.conversation.email.from) -}}
+{{- fail "conversation.email.from is empty. Set it to the sender of e-mail, such as Parley <parley@example.com>." -}}
+{{- end -}}
 {{- if and .Values.llmProxy.config .Values.llmProxy.existingConfigMap -}}
 {{- fail "llmProxy.config and llmProxy.existingConfigMap are mutually exclusive. Set only one." -}}
 {{- end -}}

@@ -17,6 +17,10 @@
 - name: OWNER_TOOL_PLANS
   value: {{ join "," . | quote }}
 {{- end }}
+{{- if .values.email.enabled }}
+- name: MAIL_FROM
+  value: {{ .values.email.from | quote }}
+{{- end }}
 {{- include "parley.adminSsoEnv" .root }}
 {{- end -}}
 
@@ -32,5 +36,8 @@
 {{- end }}
 {{ include "parley.toDatabase" .root }}
 {{ include "parley.toInternet" (dict "root" .root "name" .name "proxies" (list .root.Values.egressProxy)) | trim }}
+{{- if .values.email.enabled }}
+{{ include "parley.toUrl" (dict "root" .root "name" .name "peers" .root.Values.networkPolicy.smtp "url" (printf "smtp://smtp:%d" (int .values.email.port))) | trim }}
+{{- end }}
 {{- include "parley.adminToSso" . }}
 {{- end -}}

@@ -36,5 +36,10 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   webhook_disabled: "enable it with parley webhook update ID --workspace W --enable",
   webhooks_off: "docs/webhooks.md names the setting",
   too_many_webhooks: "delete one with parley webhook delete ID --workspace W",
+  recipient_not_found: "list recipients with parley email list --workspace W",
+  recipient_exists: "list recipients with parley email list --workspace W",
+  too_many_recipients: "remove one with parley email remove ID --workspace W, or add a mailing list",
+  too_many_emails: "wait until the hour is over",
+  email_off: "docs/email.md names the settings",
   unavailable: "try again in a few seconds",
 };

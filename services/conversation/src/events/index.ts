@@ -1,2 +1,8 @@
-export { botSlugSql, recordEventSql, recordKnowledgeFailed } from "./record-event.store.ts";
+export {
+  botSlugSql,
+  isMailedSql,
+  recordEventSql,
+  recordKnowledgeFailed,
+  recordWebhookDisabled,
+} from "./record-event.store.ts";
 export { createUsageEventsTask, forgetOldUsageEvents } from "./usage-events.worker.ts";

@@ -5,6 +5,7 @@ import type { Bot } from "../bots/bots.store.ts";
 import { eraseSession } from "../sessions/erase-session.store.ts";
 import { rateMessage } from "../sessions/messages.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { addDocument } from "../testing/knowledge.ts";
 import { createBot, newClosing, newTurn, runTurn } from "../testing/turns.ts";
 import { addEndpoint } from "../testing/webhooks.ts";
 import { closeTurn } from "../turns/close-turn.store.ts";
@@ -130,13 +131,19 @@ async function runTurnOf(bot: Bot) {
   return turn;
 }
 
-test("a document that cannot be refreshed is recorded", async () => {
+test("a document that cannot be added or refreshed is recorded", async () => {
   const bot = await createBotWithEndpoint(["knowledge.failed"]);
   const { workspaceId, slug: botSlug } = bot;
-  await recordKnowledgeFailed(database, { workspaceId, botSlug, name: "prices", code: "timeout" });
-  expect(await takeEvents(bot)).toEqual([
-    { type: "knowledge.failed", sessionId: null, data: { bot_slug: botSlug, name: "prices", code: "timeout" } },
-  ]);
+  await addDocument(database, bot, "prices", "words");
+  for (const name of ["prices", "new"])
+    await recordKnowledgeFailed(database, { workspaceId, botSlug, name, code: "timeout" });
+  const data = { bot_slug: botSlug, code: "timeout" };
+  expect((await takeEvents(bot)).map((each) => each.data)).toEqual(
+    expect.arrayContaining([
+      { ...data, name: "prices", refresh: true },
+      { ...data, name: "new", refresh: false },
+    ]),
+  );
 });
 
 test("a transaction that is rolled back records no event", async () => {

@@ -19,8 +19,16 @@ export type EventExpressions = {
 };
 
 /**
- * The body of a CTE that records events in the statement that causes them. It records nothing for a workspace without an enabled endpoint that wants
- * the type, whose turns therefore cost one probe of a small table's index more.
+ * SQL for whether an event is also e-mailed to the workspace's recipients. The texts of its message are in emails/render-email.ts. For a constant type
+ * that is not, PostgreSQL replaces the expression by false.
+ */
+export const isMailedSql = (type: string, data: string) =>
+  `(${type} = 'webhook.disabled' OR ${type} = 'knowledge.failed' AND ${data} ->> 'refresh' = 'true'
+    OR ${type} = 'usage.threshold' AND ${data} ->> 'threshold' IN ('80', '100'))`;
+
+/**
+ * The body of a CTE that records events in the statement that causes them. It records nothing for a workspace without an enabled endpoint or a
+ * recipient of e-mail that wants the type, whose turns therefore cost one probe of a small table's index more.
  */
 export function recordEventSql({
   source,
@@ -39,6 +47,8 @@ export function recordEventSql({
     WHERE ${where} AND EXISTS (
       SELECT FROM conversation.webhook_endpoints w
       WHERE w.workspace_id = ${workspace} AND w.disabled_at IS NULL AND (w.types = '{}' OR ${type} = ANY (w.types))
+      UNION ALL
+      SELECT FROM conversation.email_recipients r WHERE r.workspace_id = ${workspace} AND ${isMailedSql(type, data)}
     )`;
 }
 
@@ -47,14 +57,42 @@ export const botSlugSql = (workspace: string, botId: string) =>
   `(SELECT b.slug FROM conversation.bots b WHERE b.workspace_id = ${workspace} AND b.bot_id = ${botId})`;
 
 const RECORD_KNOWLEDGE_FAILED = `
-  WITH failed AS (SELECT)
+  WITH failed AS (
+    SELECT EXISTS (
+      SELECT FROM conversation.bots b
+      JOIN conversation.knowledge_sources s ON s.workspace_id = b.workspace_id AND s.bot_id = b.bot_id AND s.name = $3
+      WHERE b.workspace_id = $1 AND b.slug = $2 AND b.deleted_at IS NULL
+    ) AS is_refresh
+  )
   ${recordEventSql({
     source: "failed",
     workspace: "$1",
     type: "'knowledge.failed'",
     session: "NULL::uuid",
-    data: "jsonb_build_object('bot_slug', $2::text, 'name', $3::text, 'code', $4::text)",
+    data: "jsonb_build_object('bot_slug', $2::text, 'name', $3::text, 'code', $4::text, 'refresh', failed.is_refresh)",
   })}`;
+
+const RECORD_WEBHOOK_DISABLED = `
+  WITH disabled AS (SELECT)
+  ${recordEventSql({
+    source: "disabled",
+    workspace: "$1",
+    type: "'webhook.disabled'",
+    session: "NULL::uuid",
+    data: "jsonb_build_object('webhook_id', $2::text, 'host', $3::text, 'reason', $4::text)",
+  })}`;
+
+/** Records that an endpoint was disabled because its receiver failed. `host` is the URL's; its path may contain secrets. */
+export async function recordWebhookDisabled(
+  database: Queryable,
+  { workspaceId, id, host, reason }: { workspaceId: string; id: string; host: string; reason: string },
+): Promise<void> {
+  await database.query({
+    name: "record_webhook_disabled",
+    text: RECORD_WEBHOOK_DISABLED,
+    values: [workspaceId, id, host, reason],
+  });
+}
 
 /** Records that a document could not be added or refreshed from its URL. */
 export async function recordKnowledgeFailed(

@@ -1,4 +1,5 @@
 import { type AuditLog, type Database, FairQueue, failpoint, type Logger } from "@parley/service-kit";
+import { recordWebhookDisabled } from "../events/index.ts";
 import { QueueReadStart, ReaderLease } from "../leases/index.ts";
 import { recordAttempt } from "./attempts.store.ts";
 import { readEventContent } from "./event-content.store.ts";
@@ -172,21 +173,18 @@ export class WebhookDispatcher {
     if (delivery === undefined) return false;
     const attempt = await this.#attempt(delivery);
     failpoint("conversation.webhook-sent");
-    const { result, disabled } = await recordAttempt(database, delivery, attempt, (connection, reason) =>
-      this.#deps.auditLog.recordIn(connection, {
-        workspaceId: delivery.workspaceId,
-        member: undefined,
+    const { workspaceId, endpointId: id, url } = delivery;
+    const { result, disabled } = await recordAttempt(database, delivery, attempt, async (connection, reason) => {
+      await recordWebhookDisabled(connection, { workspaceId, id, host: new URL(url).host, reason });
+      await this.#deps.auditLog.recordIn(connection, {
+        ...{ workspaceId, member: undefined, changedFields: [] },
         method: "Webhooks/DisableEndpoint",
-        target: { id: delivery.endpointId, reason },
-        changedFields: [],
-      }),
-    );
+        target: { id, reason },
+      });
+    });
     metrics.deliveries.inc({ result });
     if (disabled !== undefined)
-      log.warn(
-        { workspace_id: delivery.workspaceId, endpoint_id: delivery.endpointId, reason: disabled },
-        "webhook endpoint disabled",
-      );
+      log.warn({ workspace_id: workspaceId, endpoint_id: id, reason: disabled }, "webhook endpoint disabled");
     return true;
   }
 

@@ -1,4 +1,5 @@
 import { type Database, NIL_UUID } from "@parley/service-kit";
+import { isMailedSql } from "../events/index.ts";
 import { type ClaimedDelivery, DISABLED_AFTER_HOURS, type EndpointRef } from "./webhook.ts";
 
 /** An attempt that has no stored result after this time is made again: its process died, or the database was away. */
@@ -6,7 +7,7 @@ const CLAIM_SECONDS = 60;
 /** As LONGEST_TRANSACTION_SECONDS of turns: a statement that inserts an event has committed or failed by then. */
 const LONGEST_TRANSACTION_SECONDS = 15;
 
-// One statement moves events to the queues, so a failure loses none and doubles none. It numbers an endpoint's events in the order in which they
+// One statement moves events to the queues, also to that of e-mail, so a failure loses none and doubles none. It numbers an endpoint's events in the order in which they
 // were recorded. The endpoint's row is locked, so no two events get one number.
 const COPY_EVENTS = `
   WITH taken AS (
@@ -33,6 +34,13 @@ const COPY_EVENTS = `
       (workspace_id, endpoint_id, sequence, event_id, type, occurred_at, session_id, data, next_attempt_at)
     SELECT n.workspace_id, n.endpoint_id, n.last + e.place, e.event_id, e.type, e.occurred_at, e.session_id, e.data, now()
     FROM wanted e JOIN numbered n ON n.workspace_id = e.workspace_id AND n.endpoint_id = e.endpoint_id
+  ), mailed AS (
+    INSERT INTO conversation.email_messages (workspace_id, recipient_id, event_id, type, occurred_at, data, next_attempt_at)
+    SELECT t.workspace_id, r.recipient_id, t.event_id, t.type, t.occurred_at, t.data, now()
+    FROM taken t CROSS JOIN LATERAL (
+      SELECT r.recipient_id FROM conversation.email_recipients r WHERE r.workspace_id = t.workspace_id OFFSET 0
+    ) r
+    WHERE ${isMailedSql("t.type", "t.data")}
   )
   SELECT (SELECT count(*)::integer FROM taken) AS taken,
          coalesce(jsonb_agg(jsonb_build_object('workspaceId', n.workspace_id, 'endpointId', n.endpoint_id, 'events', n.events))
@@ -41,7 +49,7 @@ const COPY_EVENTS = `
 
 export type CopiedEvents = { taken: number; queued: (EndpointRef & { events: number })[] };
 
-/** Moves up to `limit` events that were recorded since `since` to the queues of the endpoints that want them. */
+/** Moves up to `limit` events that were recorded since `since` to the queues of the endpoints that want them, and of the workspaces' recipients of e-mail. */
 export async function copyEvents(database: Database, limit: number, since = "-infinity"): Promise<CopiedEvents> {
   const { rows } = await database.query<CopiedEvents>({
     name: "copy_events",

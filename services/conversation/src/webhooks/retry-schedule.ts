@@ -19,9 +19,13 @@ const WAITS = [
 ];
 const MAX_RETRY_AFTER = 24 * HOUR;
 
-/** Returns the seconds until the attempt after `attempts` failed ones; undefined if there is none. */
-export function retrySeconds(attempts: number, { retryAfterSeconds = 0 }: Attempt): number | undefined {
-  const wait = attempts < MAX_ATTEMPTS ? WAITS[attempts - 1] : undefined;
+/** Returns the seconds until the attempt after `attempts` failed ones; undefined if there is none. Also the schedule of e-mail, with fewer attempts. */
+export function retrySeconds(
+  attempts: number,
+  { retryAfterSeconds = 0 }: Partial<Attempt> = {},
+  maxAttempts: number = MAX_ATTEMPTS,
+): number | undefined {
+  const wait = attempts < maxAttempts ? WAITS[attempts - 1] : undefined;
   return wait === undefined ? undefined : Math.max(withJitter(wait), Math.min(retryAfterSeconds, MAX_RETRY_AFTER));
 }
 

@@ -1,8 +1,10 @@
 import type { Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
+import { queueTestEmail } from "../emails/queue.store.ts";
 import { insertCase, insertRun } from "../evaluations/evaluations.store.ts";
 import { insertIdentityKey } from "../identity-keys/identity-keys.store.ts";
 import { insertKey } from "../keys/keys.store.ts";
+import { addRecipient } from "../testing/emails.ts";
 import { addDocument } from "../testing/knowledge.ts";
 import { insertSessions } from "../testing/sessions.ts";
 import { useTestSystem } from "../testing/system.ts";
@@ -37,6 +39,7 @@ async function createWorkspace(sessions: number) {
   await insertIdentityKey(system.database, { workspaceId, kid: "k", algorithm: "HS256", verificationKey: "s" }, 1);
   await addDocument(system.database, bot, "n", "words");
   await addEndpoint(system.database, workspaceId);
+  await queueTestEmail(system.database, await addRecipient(system.database, workspaceId));
   await insertCase(system.database, { workspaceId, botId }, { question: "q", document: "n" }, 1);
   const evaluated = { cases: 1, searched: 1, found: 1, semanticFailures: 0, results: [] };
   await insertRun(system.database, { workspaceId, botId }, evaluated);
@@ -60,6 +63,8 @@ async function countsOf(workspaceId: string) {
               + (SELECT count(*) FROM conversation.evaluation_runs WHERE workspace_id = $1)::integer AS evaluations,
             (SELECT count(*) FROM conversation.identity_keys WHERE workspace_id = $1)::integer AS "identityKeys",
             (SELECT count(*) FROM conversation.webhook_endpoints WHERE workspace_id = $1)::integer AS webhooks,
+            (SELECT count(*) FROM conversation.email_recipients WHERE workspace_id = $1)::integer
+              + (SELECT count(*) FROM conversation.email_messages WHERE workspace_id = $1)::integer AS emails,
             (SELECT count(*) FROM conversation.bots WHERE workspace_id = $1)::integer AS bots,
             (SELECT count(*) FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erased_at IS NOT NULL)::integer AS erased`,
     [workspaceId],
@@ -74,6 +79,7 @@ const ERASED = {
   evaluations: 0,
   identityKeys: 0,
   webhooks: 0,
+  emails: 0,
   bots: 0,
   erased: 1,
 };
@@ -108,6 +114,7 @@ test("concurrent runs erase only workspaces that were deleted more than 30 days 
     evaluations: 2,
     identityKeys: 1,
     webhooks: 1,
+    emails: 2,
     bots: 1,
     erased: 0,
   };
@@ -147,6 +154,7 @@ test("a run erases the rest of a workspace if a session cannot be erased, and a 
     evaluations: 0,
     identityKeys: 0,
     webhooks: 0,
+    emails: 0,
     bots: 0,
     erased: 0,
   });

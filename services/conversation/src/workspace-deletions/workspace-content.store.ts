@@ -48,12 +48,14 @@ const TABLES = [
   "events",
   "usage_events",
   "webhook_endpoints",
+  "email_messages",
+  "email_recipients",
   "bots",
 ] as const;
 
 /**
- * Deletes a workspace's bots with their tools, patterns, keys and evaluations, its identity keys, its requests to erase visitors, its counts of refusals and its
- * webhook endpoints. The housekeeping of webhooks deletes their deliveries.
+ * Deletes a workspace's bots with their tools, patterns, keys and evaluations, its identity keys, its requests to erase visitors, its counts of refusals, its
+ * webhook endpoints and its recipients of e-mail. The housekeeping of webhooks deletes their deliveries.
  */
 export async function deleteBots(database: Database, workspaceId: string): Promise<void> {
   await transaction(database, async (connection) => {

@@ -2234,6 +2234,312 @@ export declare type SendTestEventResponse = Message<"parley.conversation.v1.Send
 export declare const SendTestEventResponseSchema: GenMessage<SendTestEventResponse>;
 
 /**
+ * EmailRecipient is a person to whom a workspace's events are e-mailed.
+ *
+ * @generated from message parley.conversation.v1.EmailRecipient
+ */
+export declare type EmailRecipient = Message<"parley.conversation.v1.EmailRecipient"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The ID, a UUID.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * The address.
+   *
+   * @generated from field: string address = 3;
+   */
+  address: string;
+
+  /**
+   * The language of the messages, such as de.
+   *
+   * @generated from field: string language = 4;
+   */
+  language: string;
+
+  /**
+   * The last message; unset if there was none within 30 days.
+   *
+   * @generated from field: parley.conversation.v1.EmailMessage last_message = 5;
+   */
+  lastMessage?: EmailMessage | undefined;
+
+  /**
+   * The time of creation, RFC 3339 in UTC.
+   *
+   * @generated from field: string created_at = 6;
+   */
+  createdAt: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.EmailRecipient.
+ * Use `create(EmailRecipientSchema)` to create a new message.
+ */
+export declare const EmailRecipientSchema: GenMessage<EmailRecipient>;
+
+/**
+ * EmailMessage is a message to one recipient.
+ *
+ * @generated from message parley.conversation.v1.EmailMessage
+ */
+export declare type EmailMessage = Message<"parley.conversation.v1.EmailMessage"> & {
+  /**
+   * The event's ID, a UUID.
+   *
+   * @generated from field: string event_id = 1;
+   */
+  eventId: string;
+
+  /**
+   * The event's type; test, or summary for the events above the limit of an hour.
+   *
+   * @generated from field: string type = 2;
+   */
+  type: string;
+
+  /**
+   * pending; sent (the mail server accepted it); failed; or held (the next summary counts it).
+   *
+   * @generated from field: string status = 3;
+   */
+  status: string;
+
+  /**
+   * The attempts.
+   *
+   * @generated from field: int32 attempts = 4;
+   */
+  attempts: number;
+
+  /**
+   * The time of the last attempt, RFC 3339 in UTC; empty before the first one.
+   *
+   * @generated from field: string last_attempt_at = 5;
+   */
+  lastAttemptAt: string;
+
+  /**
+   * The time of the next attempt, RFC 3339 in UTC; empty unless the status is pending.
+   *
+   * @generated from field: string next_attempt_at = 6;
+   */
+  nextAttemptAt: string;
+
+  /**
+   * Why the last attempt failed, such as the mail server's response; empty if it did not.
+   *
+   * @generated from field: string error = 7;
+   */
+  error: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.EmailMessage.
+ * Use `create(EmailMessageSchema)` to create a new message.
+ */
+export declare const EmailMessageSchema: GenMessage<EmailMessage>;
+
+/**
+ * AddRecipientRequest describes a new recipient.
+ *
+ * @generated from message parley.conversation.v1.AddRecipientRequest
+ */
+export declare type AddRecipientRequest = Message<"parley.conversation.v1.AddRecipientRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The address, such as ada@example.com.
+   *
+   * @generated from field: string address = 2;
+   */
+  address: string;
+
+  /**
+   * The language of the messages, one of those of the console; empty for en.
+   *
+   * @generated from field: string language = 3;
+   */
+  language: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.AddRecipientRequest.
+ * Use `create(AddRecipientRequestSchema)` to create a new message.
+ */
+export declare const AddRecipientRequestSchema: GenMessage<AddRecipientRequest>;
+
+/**
+ * AddRecipientResponse holds the new recipient.
+ *
+ * @generated from message parley.conversation.v1.AddRecipientResponse
+ */
+export declare type AddRecipientResponse = Message<"parley.conversation.v1.AddRecipientResponse"> & {
+  /**
+   * The recipient.
+   *
+   * @generated from field: parley.conversation.v1.EmailRecipient recipient = 1;
+   */
+  recipient?: EmailRecipient | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.AddRecipientResponse.
+ * Use `create(AddRecipientResponseSchema)` to create a new message.
+ */
+export declare const AddRecipientResponseSchema: GenMessage<AddRecipientResponse>;
+
+/**
+ * ListRecipientsRequest names a workspace.
+ *
+ * @generated from message parley.conversation.v1.ListRecipientsRequest
+ */
+export declare type ListRecipientsRequest = Message<"parley.conversation.v1.ListRecipientsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListRecipientsRequest.
+ * Use `create(ListRecipientsRequestSchema)` to create a new message.
+ */
+export declare const ListRecipientsRequestSchema: GenMessage<ListRecipientsRequest>;
+
+/**
+ * ListRecipientsResponse lists recipients.
+ *
+ * @generated from message parley.conversation.v1.ListRecipientsResponse
+ */
+export declare type ListRecipientsResponse = Message<"parley.conversation.v1.ListRecipientsResponse"> & {
+  /**
+   * The recipients, oldest first.
+   *
+   * @generated from field: repeated parley.conversation.v1.EmailRecipient recipients = 1;
+   */
+  recipients: EmailRecipient[];
+
+  /**
+   * The languages that a recipient may have.
+   *
+   * @generated from field: repeated string languages = 2;
+   */
+  languages: string[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListRecipientsResponse.
+ * Use `create(ListRecipientsResponseSchema)` to create a new message.
+ */
+export declare const ListRecipientsResponseSchema: GenMessage<ListRecipientsResponse>;
+
+/**
+ * RemoveRecipientRequest names a recipient.
+ *
+ * @generated from message parley.conversation.v1.RemoveRecipientRequest
+ */
+export declare type RemoveRecipientRequest = Message<"parley.conversation.v1.RemoveRecipientRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The recipient's ID.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveRecipientRequest.
+ * Use `create(RemoveRecipientRequestSchema)` to create a new message.
+ */
+export declare const RemoveRecipientRequestSchema: GenMessage<RemoveRecipientRequest>;
+
+/**
+ * RemoveRecipientResponse is empty.
+ *
+ * @generated from message parley.conversation.v1.RemoveRecipientResponse
+ */
+export declare type RemoveRecipientResponse = Message<"parley.conversation.v1.RemoveRecipientResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveRecipientResponse.
+ * Use `create(RemoveRecipientResponseSchema)` to create a new message.
+ */
+export declare const RemoveRecipientResponseSchema: GenMessage<RemoveRecipientResponse>;
+
+/**
+ * SendTestEmailRequest names a recipient.
+ *
+ * @generated from message parley.conversation.v1.SendTestEmailRequest
+ */
+export declare type SendTestEmailRequest = Message<"parley.conversation.v1.SendTestEmailRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The recipient's ID.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SendTestEmailRequest.
+ * Use `create(SendTestEmailRequestSchema)` to create a new message.
+ */
+export declare const SendTestEmailRequestSchema: GenMessage<SendTestEmailRequest>;
+
+/**
+ * SendTestEmailResponse names the message.
+ *
+ * @generated from message parley.conversation.v1.SendTestEmailResponse
+ */
+export declare type SendTestEmailResponse = Message<"parley.conversation.v1.SendTestEmailResponse"> & {
+  /**
+   * The event's ID of the message, which ListRecipients returns.
+   *
+   * @generated from field: string event_id = 1;
+   */
+  eventId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SendTestEmailResponse.
+ * Use `create(SendTestEmailResponseSchema)` to create a new message.
+ */
+export declare const SendTestEmailResponseSchema: GenMessage<SendTestEmailResponse>;
+
+/**
  * Pattern is a moderation pattern.
  *
  * @generated from message parley.conversation.v1.Pattern
@@ -6313,6 +6619,71 @@ export declare const WebhookAdminService: GenService<{
     methodKind: "unary";
     input: typeof RedeliverRequestSchema;
     output: typeof RedeliverResponseSchema;
+  },
+}>;
+
+/**
+ * EmailAdminService manages the recipients to whom a workspace's events are e-mailed.
+ *
+ * Served as BotAdminService is.
+ *
+ * @generated from service parley.conversation.v1.EmailAdminService
+ */
+export declare const EmailAdminService: GenService<{
+  /**
+   * AddRecipient adds a recipient. It gets the events that occur after the call. Not idempotent.
+   *
+   * Errors:
+   * - NOT_FOUND (workspace_not_found): the quota service knows no such workspace.
+   * - INVALID_ARGUMENT (invalid_argument): the address or the language is invalid.
+   * - ALREADY_EXISTS (recipient_exists): the workspace has the address.
+   * - RESOURCE_EXHAUSTED (too_many_recipients): the workspace has 10 recipients.
+   * - FAILED_PRECONDITION (email_off): the installation has no SMTP_URL.
+   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 5 s.
+   *
+   * @generated from rpc parley.conversation.v1.EmailAdminService.AddRecipient
+   */
+  addRecipient: {
+    methodKind: "unary";
+    input: typeof AddRecipientRequestSchema;
+    output: typeof AddRecipientResponseSchema;
+  },
+  /**
+   * ListRecipients lists a workspace's recipients, each with its last message. The list of an unknown workspace is empty.
+   *
+   * @generated from rpc parley.conversation.v1.EmailAdminService.ListRecipients
+   */
+  listRecipients: {
+    methodKind: "unary";
+    input: typeof ListRecipientsRequestSchema;
+    output: typeof ListRecipientsResponseSchema;
+  },
+  /**
+   * RemoveRecipient removes a recipient. Its waiting messages are not sent. A repeated call fails with recipient_not_found.
+   *
+   * Errors: NOT_FOUND (recipient_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.EmailAdminService.RemoveRecipient
+   */
+  removeRecipient: {
+    methodKind: "unary";
+    input: typeof RemoveRecipientRequestSchema;
+    output: typeof RemoveRecipientResponseSchema;
+  },
+  /**
+   * SendTestEmail queues a test message. Not idempotent.
+   *
+   * Errors:
+   * - NOT_FOUND (recipient_not_found).
+   * - RESOURCE_EXHAUSTED (too_many_emails): the workspace has sent 20 messages in the last hour.
+   * - FAILED_PRECONDITION (email_off).
+   *
+   * @generated from rpc parley.conversation.v1.EmailAdminService.SendTestEmail
+   */
+  sendTestEmail: {
+    methodKind: "unary";
+    input: typeof SendTestEmailRequestSchema;
+    output: typeof SendTestEmailResponseSchema;
   },
 }>;
 

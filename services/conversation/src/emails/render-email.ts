@@ -1,0 +1,159 @@
+import { type EventData, MAX_EMAILS_PER_HOUR } from "./email.ts";
+import { directionOf, translate } from "./translate.ts";
+
+/** What an event's message says: English texts, which are translated, and the values in them. */
+type Content = { subject: string; paragraphs: string[]; values: Record<string, string> };
+
+const MAX_VALUE_CHARACTERS = 200;
+
+/** The types of messages apart from the summary. isMailedSql selects the events. */
+type EmailType = "usage.threshold" | "knowledge.failed" | "webhook.disabled" | "test";
+
+/** The lines of a summary, by the type of the events. */
+const SUMMARIES: Readonly<Record<EmailType, string>> = {
+  "usage.threshold": "Usage that reached 80 % or 100 %: {usage_threshold}",
+  "knowledge.failed": "Documents that were not refreshed: {knowledge_failed}",
+  "webhook.disabled": "Disabled webhooks: {webhook_disabled}",
+  test: "Test messages: {test}",
+};
+
+const CONTENTS: Readonly<Record<EmailType | "summary", (data: EventData, language: string) => Content>> = {
+  "usage.threshold": ({ threshold, used, cap, month }, language) => ({
+    subject: "{workspace}: {percent} of the month's messages are used",
+    paragraphs: ["The workspace {workspace} has used {used} of the {cap} messages of its plan in {month}."],
+    values: {
+      percent: formatNumber(Number(threshold) / 100, language, { style: "percent" }),
+      used: formatNumber(Number(used), language),
+      cap: formatNumber(Number(cap), language),
+      month: formatMonth(String(month), language),
+    },
+  }),
+  "knowledge.failed": ({ name, bot_slug, code }) => ({
+    subject: "{workspace}: the document {name} was not refreshed",
+    paragraphs: [
+      "Parley could not read the document {name} of the bot {bot} from its URL. The bot keeps the previous version. The reason: {code}",
+    ],
+    values: { name: String(name), bot: String(bot_slug), code: String(code) },
+  }),
+  "webhook.disabled": ({ host, reason }) => ({
+    subject: "{workspace}: the webhook to {host} is disabled",
+    paragraphs: [
+      reason === "gone"
+        ? "The receiver {host} answered that it is gone (status 410), so Parley disabled the webhook."
+        : "The receiver {host} failed for 72 hours, so Parley disabled the webhook.",
+      "The events that waited are kept for 30 days. They are sent when you enable the webhook again.",
+    ],
+    values: { host: String(host) },
+  }),
+  test: () => ({
+    subject: "{workspace}: a test message",
+    paragraphs: ["Messages about the workspace {workspace} reach you at this address."],
+    values: {},
+  }),
+  summary: (counts, language) => ({
+    subject: "{workspace}: more events",
+    paragraphs: [
+      "Parley sends at most {limit} messages an hour about a workspace. There were more events than that:",
+      ...Object.keys(counts).map((type) => SUMMARIES[type as EmailType]),
+    ],
+    values: {
+      limit: formatNumber(MAX_EMAILS_PER_HOUR, language),
+      ...Object.fromEntries(
+        Object.entries(counts).map(([type, count]) => [keyOf(type), formatNumber(Number(count), language)]),
+      ),
+    },
+  }),
+};
+
+const FOOTER =
+  "You get this message because an owner of the workspace {workspace} added your address. An owner can remove it.";
+
+/** All texts, for the test of the translations. */
+export const TEXTS: readonly string[] = [
+  ...Object.values(CONTENTS).flatMap((contentOf) =>
+    [
+      { reason: "gone", month: "2026-01" },
+      { reason: "failing", month: "2026-01" },
+    ].flatMap((data) => {
+      const { subject, paragraphs } = contentOf(data, "en");
+      return [subject, ...paragraphs.filter((text) => text !== undefined)];
+    }),
+  ),
+  ...Object.values(SUMMARIES),
+  FOOTER,
+];
+
+export type RenderedEmail = { subject: string; text: string; html: string };
+
+/** Renders an event's message as plain text and as HTML without links, images and styles from elsewhere. */
+export function renderEmail(email: {
+  workspaceId: string;
+  type: string;
+  data: EventData;
+  language: string;
+}): RenderedEmail {
+  const { workspaceId, type, data, language } = email;
+  const content = CONTENTS[type as EmailType](data, language);
+  const isRightToLeft = directionOf(language) === "rtl";
+  const values = Object.fromEntries(
+    Object.entries({ ...content.values, workspace: workspaceId }).map(([name, value]) => {
+      const line = toLine(value);
+      return [name, isRightToLeft ? isolate(line) : line];
+    }),
+  );
+  const [subject = "", footer = "", ...paragraphs] = [content.subject, FOOTER, ...content.paragraphs].map((text) =>
+    translate(language, text, values),
+  );
+  return {
+    subject,
+    text: `${paragraphs.join("\n\n")}\n\n-- \n${footer}\n`,
+    html: toHtml({ paragraphs, footer, language }),
+  };
+}
+
+function toHtml({ paragraphs, footer, language }: { paragraphs: string[]; footer: string; language: string }): string {
+  return [
+    `<!doctype html><html lang="${language}" dir="${directionOf(language)}"><head><meta charset="utf-8"></head>`,
+    '<body style="font-family: sans-serif; line-height: 1.5">',
+    ...paragraphs.map((text) => `<p>${escapeHtml(text)}</p>`),
+    `<p style="font-size: 0.85em; color: #555555">${escapeHtml(footer)}</p></body></html>`,
+  ].join("\n");
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+}
+
+/** Makes a value one line without control characters, because it may be in the subject. */
+function toLine(value: string): string {
+  const line = value
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\s]+/gu, " ")
+    .trim();
+  return line.length > MAX_VALUE_CHARACTERS ? `${line.slice(0, MAX_VALUE_CHARACTERS)}…` : line;
+}
+
+/** Keeps the punctuation of a value in its place in a text from right to left. */
+const isolate = (value: string) => `\u2068${value}\u2069`;
+
+function keyOf(type: string): string {
+  return type.replace(".", "_");
+}
+
+function formatNumber(value: number, language: string, options: Intl.NumberFormatOptions = {}): string {
+  return new Intl.NumberFormat(language, options).format(value);
+}
+
+/** `month` is YYYY-MM. */
+function formatMonth(month: string, language: string): string {
+  const date = new Date(`${month}-01T00:00:00Z`);
+  return new Intl.DateTimeFormat(language, { year: "numeric", month: "long", timeZone: "UTC" }).format(date);
+}

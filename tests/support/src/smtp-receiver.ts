@@ -59,7 +59,9 @@ export async function startSmtpReceiver({ certificate, user }: SmtpReceiverOptio
       done(refusal && toError(refusal));
     },
     onData: async (stream, session, done) => {
-      const raw = (await stream.toArray()).join("");
+      // Fails if the client is killed while it sends.
+      const raw = (await stream.toArray().catch(() => undefined))?.join("");
+      if (raw === undefined) return;
       const email = {
         to: session.envelope.rcptTo.map(({ address }) => address).join(),
         isSecure: session.secure === true,

@@ -49,6 +49,8 @@ export async function sendEmail(
       from: sender,
       to,
       messageId: `<${id}@${sender.address.slice(sender.address.indexOf("@") + 1)}>`,
+      // Makes a second copy of the message the same byte by byte. A boundary has at most 70 characters.
+      baseBoundary: id.slice(0, 40),
       // Out-of-office programs do not reply to it.
       headers: { "Auto-Submitted": "auto-generated" },
       signal: AbortSignal.timeout(timeoutMs),

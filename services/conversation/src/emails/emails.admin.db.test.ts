@@ -25,7 +25,7 @@ test("a recipient can be added, tested and removed", async () => {
   const { eventId } = await emails.sendTestEmail({ workspaceId, id });
   const last = async () => (await emails.listRecipients({ workspaceId })).recipients[0]?.lastMessage;
   await expect
-    .poll(last, { timeout: 10_000 })
+    .poll(last, { timeout: 30_000 })
     .toMatchObject({ eventId, type: "test", status: "sent", attempts: 1, error: "", nextAttemptAt: "" });
   expect((await last())?.lastAttemptAt).toMatch(RFC_3339);
   expect(receiver.received).toHaveLength(1);

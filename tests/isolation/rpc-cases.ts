@@ -314,6 +314,9 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
     creates: true,
   },
   "parley.llm.v1.LlmService/CheckModelSettings": notCalled("it stores nothing, and the request names no tenant"),
+  "parley.llm.v1.LlmService/ListTurnCosts": {
+    requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnIds: [turnId] }],
+  },
   "parley.llm.v1.LlmService/DescribeTools": notCalled("it stores nothing, and the request contains the tools"),
   "parley.llm.v1.LlmService/FillCallLog": notCalled("the conversation service sends the turns of all workspaces"),
   "parley.llm.v1.LlmService/Embed": notCalled("it stores nothing, and its response depends only on the request"),

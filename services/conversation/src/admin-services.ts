@@ -45,6 +45,7 @@ import type { QuestionSearch } from "./questions/index.ts";
 import { createQuestionAdmin } from "./questions/questions.admin.ts";
 import type { OwnerReadPool } from "./sessions/index.ts";
 import type { SessionHandlers } from "./sessions/sessions.admin.ts";
+import { createTurnCostReader } from "./turns/turn-costs.service.ts";
 import { createTurnAdmin } from "./turns/turns.admin.ts";
 import { createUsageAuditAdmin, type UsageAuditShard } from "./usage-audit/usage-audit.admin.ts";
 import { createWebhookAdmin, type SecretBox } from "./webhooks/index.ts";
@@ -71,7 +72,7 @@ export type AdminServicesDeps = {
 export function registerAdminServices(router: ConnectRouter, deps: AdminServicesDeps): void {
   const { sharded, quota, ownerReadPool, questionSearch, usageAuditShards, config, log } = deps;
   const { database, shards } = sharded;
-  const { keyPrefix, planModels, ownerToolPlans, egress } = config;
+  const { keyPrefix, planModels, ownerToolPlans, costPlans, egress } = config;
   /** Returns the entry for the workspace's shard. */
   const ofWorkspace = async <T>(byShard: readonly T[], workspaceId: string) =>
     requireShard(byShard, (await shardOfWorkspace(sharded, "conversation.turns", workspaceId)).number);
@@ -95,7 +96,10 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(EvaluationAdminService, createEvaluationAdmin(database, questionSearch));
   router.service(SessionAdminService, deps.sessionHandlers);
   router.service(AuditLogAdminService, deps.auditLog);
-  router.service(TurnAdminService, createTurnAdmin(ownerReadPool, shards));
+  router.service(
+    TurnAdminService,
+    createTurnAdmin(ownerReadPool, shards, createTurnCostReader({ llm: deps.llm, quota, costPlans, log })),
+  );
   router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
   const findShard = (workspaceId: string) => ofWorkspace(usageAuditShards, workspaceId);
   const usageAuditDeps = { shards: usageAuditShards, findShard, ...config.reconciliation };

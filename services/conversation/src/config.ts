@@ -82,6 +82,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     planModels: readPlanModels(environment),
     /** The plans whose owners may add HTTP tools. */
     ownerToolPlans: environment.list("OWNER_TOOL_PLANS"),
+    /** The plans whose members see the costs of replies. */
+    costPlans: environment.list("COST_PLANS"),
     /** The sweeper closes the turns of an edge whose lease has expired. */
     leaseSeconds: environment.integer("EDGE_LEASE_SECONDS", 30, { min: 3, max: 300 }),
     /** See ReconciliationSettings. */

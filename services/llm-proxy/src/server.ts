@@ -25,6 +25,7 @@ import { createCallLogAdmin } from "./call-log/calls.admin.ts";
 import { registerCostGauge } from "./call-log/cost.metrics.ts";
 import { handleFillCallLog } from "./call-log/fill-call-log.rpc.ts";
 import { deleteOldCalls } from "./call-log/retention.worker.ts";
+import { handleListTurnCosts } from "./call-log/turn-costs.rpc.ts";
 import type { Config } from "./config.ts";
 import { handleEmbed } from "./embedding/embed.rpc.ts";
 import { Embedder } from "./embedding/embedder.ts";
@@ -167,6 +168,7 @@ export async function start(
       embed: (request, context) => handleEmbed(embedder, request, context),
       describeTools: (request, context) => handleDescribeTools(tools, request, context),
       checkModelSettings: (request) => handleCheckModelSettings(catalog, request),
+      listTurnCosts: (request) => handleListTurnCosts(database, request),
       fillCallLog: (request) => handleFillCallLog({ shards, settings, metrics, retentionDays: days }, request),
     },
     createCallGuard(openInternalTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),

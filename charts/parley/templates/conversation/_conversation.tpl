@@ -13,6 +13,10 @@
 - name: PLAN_MODELS
   value: {{ toJson . | quote }}
 {{- end }}
+{{- with .values.costPlans }}
+- name: COST_PLANS
+  value: {{ join "," . | quote }}
+{{- end }}
 {{- with .values.ownerToolPlans }}
 - name: OWNER_TOOL_PLANS
   value: {{ join "," . | quote }}

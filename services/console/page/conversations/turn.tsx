@@ -9,6 +9,7 @@ import { useEffect, useRef } from "react";
 import { useMayCall } from "../api/session.ts";
 import { formatDateTime } from "../components/dates.ts";
 import { formatDuration } from "../components/durations.ts";
+import { getLocale } from "../i18n/language.ts";
 import { plural, t } from "../i18n/t.tsx";
 import { Markdown } from "./markdown.tsx";
 import { Rating } from "./rating.tsx";
@@ -59,7 +60,7 @@ type TurnProps = {
 /** A visitor's message, its reply, and the passages and tools that the reply used. */
 export function Turn(props: TurnProps) {
   const { passages, page, isShownFirst } = props;
-  const { turn, message, reply, rating, ratingReason, review } = props.turn;
+  const { turn, message, reply, rating, ratingReason, review, cost } = props.turn;
   const mayReview = useMayCall(SessionAdminService.method.reviewMessage);
   const article = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -87,7 +88,7 @@ export function Turn(props: TurnProps) {
           )}
           <Rating rating={rating} />
           {!mayReview && <ReviewBadge review={review} />}
-          {describeTurn(turn).map((fact) => (
+          {[...describeTurn(turn), ...describeCost(cost)].map((fact) => (
             <span key={fact}>{fact}</span>
           ))}
         </p>
@@ -116,6 +117,13 @@ function describeTurn(turn: TurnRecord): string[] {
   if (firstTokenMs > 0) facts.push(t("first word after {duration}", { duration: formatDuration(firstTokenMs) }));
   if (latencyMs > 0) facts.push(t("ended after {duration}", { duration: formatDuration(latencyMs) }));
   return facts;
+}
+
+/** Returns nothing without a cost. The currency is the operator's. */
+function describeCost(cost: string): string[] {
+  if (cost === "") return [];
+  const value = Number(cost).toLocaleString(getLocale(), { maximumSignificantDigits: 4 });
+  return [t("cost {cost}", { cost: value })];
 }
 
 type KnowledgeProps = { used: readonly PassageUsed[]; passages: ReadonlyMap<bigint, string> };

@@ -51,6 +51,10 @@ export async function startTestLlm(): Promise<TestLlm> {
         problem:
           settings?.temperature !== undefined && model.includes("thinker") ? `${model}: temperature is refused` : "",
       }),
+      // Each turn costs the same.
+      listTurnCosts: async ({ turnIds }) => ({
+        costs: turnIds.map((turnId) => ({ turnId, cost: "0.0012500000", tokensCached: 7 })),
+      }),
       fillCallLog: async () => ({ filled: 0 }),
       describeTools: async ({ tools }) => ({ tools: tools.map(({ name }) => ({ name, functions: [name] })) }),
       async embed({ texts }) {

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { KnowledgeAdminService, SessionAdminService, TurnAdminService } from "@parley/rpc/conversation";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { startTestLlm } from "../testing/llm.ts";
+import { startTestService } from "../testing/service.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot, newOpenRequest, newTurn, runTurn } from "../testing/turns.ts";
 import { openTurn } from "./open-turn.store.ts";
@@ -83,6 +85,24 @@ test("ListTurns returns a session, its turns (oldest first) and, without duplica
     pageToken = next.nextPageToken;
   }
   expect([messages, pages]).toEqual([["When?", "Sure?", "Really?"], 3]);
+});
+
+test("ListTurns has the costs of the replies, and none if the llm-proxy does not answer", async () => {
+  const bot = await createBot(system.database);
+  const { workspaceId } = bot;
+  const turn = newTurn(bot);
+  await runTurn(system.database, turn);
+  const request = { workspaceId, sessionId: turn.sessionId };
+  const without = await system.createAdminClient(TurnAdminService).listTurns(request);
+  expect(without.turns).toMatchObject([{ cost: "", tokensCached: 0 }]);
+  const llm = await startTestLlm();
+  const service = await startTestService(system.databaseUrl, system.quota.target, { LLM_TARGET: llm.target });
+  onTestFinished(async () => {
+    await service.stop();
+    llm.close();
+  });
+  const { turns } = await service.createAdminClient(TurnAdminService).listTurns(request);
+  expect(turns).toMatchObject([{ cost: "0.0012500000", tokensCached: 7 }]);
 });
 
 test("ListTurns returns not_found for a session that is unknown, of another workspace or deleted, and refuses an invalid page size or page token", async () => {

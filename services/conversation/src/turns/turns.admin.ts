@@ -1,10 +1,19 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { TurnAdminService, TurnRecordSchema } from "@parley/rpc/conversation";
-import { createPageTokens, cutPage, isUuid, isWorkspaceId, notFound, type Shard } from "@parley/service-kit";
+import {
+  adminCallerOf,
+  createPageTokens,
+  cutPage,
+  isUuid,
+  isWorkspaceId,
+  notFound,
+  type Shard,
+} from "@parley/service-kit";
 import { readPassages } from "../knowledge/index.ts";
 import { findSession, type OwnerReadPool, sessionNotFound } from "../sessions/index.ts";
 import { compareWeeksOfWorkspaces, listUsageByBot, readStatistics } from "../statistics/index.ts";
+import type { ReadTurnCosts } from "./turn-costs.service.ts";
 import { findTurnRecord, findTurnRecordById, listTurnRecords, type TurnRecord } from "./turn-record.store.ts";
 
 const DEFAULT_PAGE_SIZE = 30;
@@ -15,6 +24,7 @@ const pageTokens = createPageTokens({
 export function createTurnAdmin(
   { database, limiter }: Pick<OwnerReadPool, "database" | "limiter">,
   shards: readonly Shard[],
+  readTurnCosts: ReadTurnCosts,
 ): ServiceImpl<typeof TurnAdminService> {
   return {
     getStatistics: (request, { signal }) =>
@@ -35,12 +45,12 @@ export function createTurnAdmin(
         ? notFound("message_not_found", "no such message")
         : notFound("turn_not_found", "no such turn");
     },
-    async listTurns({ workspaceId, sessionId, pageSize, pageToken }, { signal }) {
+    async listTurns({ workspaceId, sessionId, pageSize, pageToken }, context) {
       const size = pageSize || DEFAULT_PAGE_SIZE;
       const afterMessageId = Number(pageTokens.parse(pageToken)?.messageId ?? 0);
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
       if (!couldExist) throw sessionNotFound();
-      return limiter.run(workspaceId, signal, async () => {
+      const { turns: listed, ...response } = await limiter.run(workspaceId, context.signal, async () => {
         const session = await findSession(database, workspaceId, sessionId);
         if (session === undefined) throw sessionNotFound();
         const found = await listTurnRecords(database, { workspaceId, sessionId }, { afterMessageId, limit: size + 1 });
@@ -55,13 +65,20 @@ export function createTurnAdmin(
             consentedAt: session.consentedAt?.toISOString() ?? "",
           },
           turns: page.map(({ message, reply, rating, ratingReason, review, ...turn }) => ({
-            ...{ message, reply, rating, ratingReason, review },
+            ...{ message, reply, rating, ratingReason, review, turnId: turn.turnId },
             turn: toProto(turn),
           })),
           passages: passages.map(({ id, text }) => ({ chunkId: BigInt(id), text })),
           nextPageToken: pageTokens.format(last),
         };
       });
+      const turnIds = listed.map(({ turnId }) => turnId);
+      const costs = await readTurnCosts(workspaceId, adminCallerOf(context), turnIds);
+      const turns = listed.map(({ turnId, ...each }) => {
+        const { cost = "", tokensCached = 0 } = costs.get(turnId) ?? {};
+        return { ...each, cost, tokensCached };
+      });
+      return { ...response, turns };
     },
   };
 }

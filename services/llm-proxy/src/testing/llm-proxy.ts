@@ -19,6 +19,7 @@ import {
   ProviderAdminService,
   Role,
   type ToolCall,
+  type TurnCost,
 } from "@parley/rpc/llm";
 import { createLogger, createServiceMetrics, type Database, Lifecycle, openDatabase } from "@parley/service-kit";
 import { migrate } from "@parley/service-kit/migrations";
@@ -59,6 +60,7 @@ export type TestProxy = {
   generateWithWrongToken(): Promise<Events>;
   /** Returns the reason to refuse the settings, or "". */
   checkModelSettings(model: string, settings: MessageInitShape<typeof ModelSettingsSchema>): Promise<string>;
+  listTurnCosts(workspaceId: string, turnIds: string[]): Promise<TurnCost[]>;
   embed(texts: string[], options?: { timeoutMs?: number; workspaceId?: string }): Promise<EmbedResponse>;
   admin: ReturnType<typeof adminClients>;
   database: Database;
@@ -119,6 +121,8 @@ export async function startTestProxy(
     generateWithWrongToken: () => generate(clientWithWrongToken),
     checkModelSettings: async (model, settings) =>
       (await client.checkModelSettings({ model, settings }, { timeoutMs: 15_000 })).problem,
+    listTurnCosts: async (workspaceId, turnIds) =>
+      (await client.listTurnCosts({ workspaceId, turnIds }, { timeoutMs: 15_000 })).costs,
     embed: (texts, { timeoutMs = 15_000, workspaceId = "ws_test" } = {}) =>
       client.embed({ workspaceId, texts }, { timeoutMs }),
     async rowsOf(workspaceId, turnId, count = 1) {

@@ -28,12 +28,17 @@ test("the export of a transcript times out only after one hour, because the read
 const NOBODY = { source: "widget", visitor_id: "", visitor_verified: false, consent_version: "", consented_at: "" };
 
 /** Returns what `conversation show` prints for a transcript with these messages, on a terminal of this width. */
-async function show(messages: readonly object[], columns: number, visitor = NOBODY): Promise<string | undefined> {
+async function show(
+  messages: readonly object[],
+  columns: number,
+  { visitor = NOBODY, costs = [] }: { visitor?: typeof NOBODY; costs?: readonly object[] } = {},
+): Promise<string | undefined> {
   const session = { id: "s", bot_slug: "b", started_at: "", ...visitor };
   const service = {
     async *getTranscript() {
       yield { json: Buffer.from(JSON.stringify({ session, messages })) };
     },
+    listTurns: async () => ({ turns: costs, nextPageToken: "" }),
   };
   const shown: Result[] = [];
   const context: Partial<Context> = {
@@ -73,13 +78,28 @@ test.each<[string, Partial<typeof NOBODY>, string]>([
   ["anonymous", {}, "visitor"],
   ["a member in the playground", { source: "playground", visitor_id: "anna" }, "visitor  anna"],
 ])("conversation show marks a visitor who is %s", async (_, fields, line) => {
-  expect((await show([], 80, { ...NOBODY, ...fields }))?.split("\n")).toContain(line);
+  expect((await show([], 80, { visitor: { ...NOBODY, ...fields } }))?.split("\n")).toContain(line);
 });
 
 test("conversation show prints the visitor's consent only if there is one", async () => {
   const consent = { consent_version: "2026-12", consented_at: "2026-12-01T09:30:00.123456+00:00" };
-  expect(await show([], 80, { ...NOBODY, ...consent })).toContain(
+  expect(await show([], 80, { visitor: { ...NOBODY, ...consent } })).toContain(
     "\nconsent  2026-12 (2026-12-01T09:30:00.123456+00:00)\n",
   );
   expect(await show([], 80)).not.toContain("consent");
+});
+
+test("conversation show prints what a reply cost, and how many tokens came from the cache, if the service returns it", async () => {
+  const messages = [
+    { ...MESSAGE, id: "1", role: "user", content: "When?" },
+    { ...MESSAGE, id: "2", role: "assistant", content: "Soon." },
+    { ...MESSAGE, id: "4", role: "assistant", content: "Today." },
+  ];
+  const costs = [
+    { turn: { messageId: 2n }, cost: "0.0012500000", tokensCached: 7 },
+    { turn: { messageId: 4n }, cost: "", tokensCached: 0 },
+  ];
+  const shown = await show(messages, 80, { costs });
+  expect(shown).toContain("assistant  cost 0.00125  7 tokens from the cache\n");
+  expect(shown?.match(/cost/g)).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { SessionAdminService, type SessionSummary } from "@parley/rpc/conversation";
+import { SessionAdminService, type SessionSummary, TurnAdminService } from "@parley/rpc/conversation";
 import type { CallAdmin } from "../../admin/call.ts";
 import { indentedLines, printable, printableJson } from "../../output/printable.ts";
 import type { Result } from "../../output/result.ts";
@@ -24,6 +24,7 @@ type Transcript = {
     started_at: string;
   };
   messages: {
+    id: string;
     role: string;
     content: string;
     model: string;
@@ -33,8 +34,13 @@ type Transcript = {
     review: string;
     finish_detail: string;
     created_at: string;
+    /** Only of replies whose cost the caller may see and whose model has a price. */
+    cost?: string;
+    tokens_cached?: number;
   }[];
 };
+
+const TURNS_PER_PAGE = 100;
 
 /** Streams the export document to `output`, with invisible characters escaped. */
 export async function copyTranscript(
@@ -51,7 +57,28 @@ export async function copyTranscript(
   output.write("\n");
 }
 
-/** Returns the export document with reviews, whether the visitor is verified and the consent, as JSON and as text for a terminal that is `columns` wide. */
+/** Adds the costs of the replies to the messages. */
+async function addCosts(callAdmin: CallAdmin, request: TranscriptRequest, messages: Transcript["messages"]) {
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  let pageToken = "";
+  do {
+    const page = await callAdmin(TurnAdminService, (service) =>
+      service.listTurns({ ...request, pageSize: TURNS_PER_PAGE, pageToken }),
+    );
+    for (const { turn, cost, tokensCached } of page.turns) {
+      const message = cost === "" ? undefined : byId.get(String(turn?.messageId));
+      if (message) Object.assign(message, { cost: withoutZeros(cost), tokens_cached: tokensCached });
+    }
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "");
+}
+
+/** Returns a decimal without zeros at its end. */
+function withoutZeros(decimal: string): string {
+  return decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal;
+}
+
+/** Returns the export document with reviews, costs, whether the visitor is verified and the consent, as JSON and as text for a terminal that is `columns` wide. */
 export async function showTranscript(
   callAdmin: CallAdmin,
   request: TranscriptRequest,
@@ -63,6 +90,7 @@ export async function showTranscript(
     return JSON.parse(Buffer.concat(parts).toString("utf8")) as JsonValue;
   });
   const { session, messages } = document as Transcript;
+  await addCosts(callAdmin, request, messages);
   const { source, visitor_id: visitorId, visitor_verified: visitorVerified, consent_version: consent } = session;
   const visitor = describeVisitor({ source, visitorId, visitorVerified });
   const head = formatFields([
@@ -87,13 +115,27 @@ export function describeVisitor({
 }
 
 function formatMessage(message: Transcript["messages"][number], columns: number): string {
-  const { role, content, model, status, rating, rating_reason, review, finish_detail, created_at } = message;
+  const {
+    role,
+    content,
+    model,
+    status,
+    rating,
+    rating_reason,
+    review,
+    finish_detail,
+    created_at,
+    cost = "",
+    tokens_cached,
+  } = message;
   const detail = { length: "cut at the token limit", declined: "has no answer" }[finish_detail] ?? "";
   const states = [
     status === "done" ? "" : status,
     detail,
     rating && formatRating(rating, rating_reason),
     review && `reviewed ${review}`,
+    cost && `cost ${cost}`,
+    tokens_cached ? `${tokens_cached} tokens from the cache` : "",
   ];
   const notes = [created_at, model, ...states].filter(Boolean);
   return `${printable(role)}  ${notes.map(printable).join("  ")}\n${indentedLines(content, columns)}`;

@@ -5289,6 +5289,21 @@ export declare type SessionTurn = Message<"parley.conversation.v1.SessionTurn"> 
    * @generated from field: string rating_reason = 6;
    */
   ratingReason: string;
+
+  /**
+   * The cost of the reply by the prices in LLM_CONFIG, a decimal. Empty if the plan does not show costs to members, if the model has
+   * no price, or if the llm-proxy or the quota service did not answer.
+   *
+   * @generated from field: string cost = 7;
+   */
+  cost: string;
+
+  /**
+   * How many tokens of the prompts the providers read from their caches. 0 if costs are not shown.
+   *
+   * @generated from field: int32 tokens_cached = 8;
+   */
+  tokensCached: number;
 };
 
 /**
@@ -7185,7 +7200,8 @@ export declare const TurnAdminService: GenService<{
   },
   /**
    * ListTurns reads a session and its turns, oldest first, with their messages and the passages that the replies are
-   * based on. It includes turns that are still streaming.
+   * based on. It includes turns that are still streaming. It has the costs of replies for operators, and for members if
+   * COST_PLANS contains the workspace's plan.
    *
    * Errors:
    * - NOT_FOUND (session_not_found) when the session is unknown, deleted or erased.

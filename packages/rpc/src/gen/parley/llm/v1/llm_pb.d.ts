@@ -185,6 +185,87 @@ export declare type FillCallLogResponse = Message<"parley.llm.v1.FillCallLogResp
 export declare const FillCallLogResponseSchema: GenMessage<FillCallLogResponse>;
 
 /**
+ * ListTurnCostsRequest lists turns of a workspace.
+ *
+ * @generated from message parley.llm.v1.ListTurnCostsRequest
+ */
+export declare type ListTurnCostsRequest = Message<"parley.llm.v1.ListTurnCostsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The turns, at most 100 UUIDs.
+   *
+   * @generated from field: repeated string turn_ids = 2;
+   */
+  turnIds: string[];
+};
+
+/**
+ * Describes the message parley.llm.v1.ListTurnCostsRequest.
+ * Use `create(ListTurnCostsRequestSchema)` to create a new message.
+ */
+export declare const ListTurnCostsRequestSchema: GenMessage<ListTurnCostsRequest>;
+
+/**
+ * ListTurnCostsResponse has the costs of turns.
+ *
+ * @generated from message parley.llm.v1.ListTurnCostsResponse
+ */
+export declare type ListTurnCostsResponse = Message<"parley.llm.v1.ListTurnCostsResponse"> & {
+  /**
+   * In no order.
+   *
+   * @generated from field: repeated parley.llm.v1.TurnCost costs = 1;
+   */
+  costs: TurnCost[];
+};
+
+/**
+ * Describes the message parley.llm.v1.ListTurnCostsResponse.
+ * Use `create(ListTurnCostsResponseSchema)` to create a new message.
+ */
+export declare const ListTurnCostsResponseSchema: GenMessage<ListTurnCostsResponse>;
+
+/**
+ * TurnCost is what the generations of a turn cost.
+ *
+ * @generated from message parley.llm.v1.TurnCost
+ */
+export declare type TurnCost = Message<"parley.llm.v1.TurnCost"> & {
+  /**
+   * The turn, a UUID.
+   *
+   * @generated from field: string turn_id = 1;
+   */
+  turnId: string;
+
+  /**
+   * The cost, a decimal; empty if a model that used tokens has no price.
+   *
+   * @generated from field: string cost = 2;
+   */
+  cost: string;
+
+  /**
+   * How many tokens of the prompts the providers read from their caches.
+   *
+   * @generated from field: int32 tokens_cached = 3;
+   */
+  tokensCached: number;
+};
+
+/**
+ * Describes the message parley.llm.v1.TurnCost.
+ * Use `create(TurnCostSchema)` to create a new message.
+ */
+export declare const TurnCostSchema: GenMessage<TurnCost>;
+
+/**
  * EmbedRequest is a batch of texts.
  *
  * @generated from message parley.llm.v1.EmbedRequest
@@ -1033,7 +1114,7 @@ export declare const GenerateStatusSchema: GenEnum<GenerateStatus>;
 
 /**
  * LlmService calls language models. The edge calls Generate; the conversation service calls CheckModelSettings, DescribeTools,
- * Embed and FillCallLog. The edge also calls Generate with an empty request, to check that the llm-proxy accepts the edge's calls.
+ * Embed, FillCallLog and ListTurnCosts. The edge also calls Generate with an empty request, to check that the llm-proxy accepts the edge's calls.
  *
  * Every call needs the internal token in its "authorization" metadata. The code in parentheses after each status is sent
  * in the "parley-code" trailer.
@@ -1110,6 +1191,20 @@ export declare const LlmService: GenService<{
     methodKind: "unary";
     input: typeof FillCallLogRequestSchema;
     output: typeof FillCallLogResponseSchema;
+  },
+  /**
+   * ListTurnCosts returns what the generations of turns cost, from the call log. Turns without a row are left out.
+   *
+   * Errors: UNAVAILABLE (unavailable) if the database did not answer.
+   * Idempotent.
+   * Deadline: 1 s.
+   *
+   * @generated from rpc parley.llm.v1.LlmService.ListTurnCosts
+   */
+  listTurnCosts: {
+    methodKind: "unary";
+    input: typeof ListTurnCostsRequestSchema;
+    output: typeof ListTurnCostsResponseSchema;
   },
   /**
    * Generate streams one generation: text deltas in order, tool calls in order, then exactly one end. A tool call may

@@ -12,7 +12,7 @@ import { file_parley_rpc_v1_rules } from "../../rpc/v1/rules_pb.js";
  * Describes the file parley/llm/v1/llm.proto.
  */
 export const file_parley_llm_v1_llm = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbGxtL3YxL2xsbS5wcm90bxINcGFybGV5LmxsbS52MSKAAQoPR2VuZXJhdGVSZXF1ZXN0EhwKDHdvcmtzcGFjZV9pZBgBIAEoCUIGmsIYAhgCEhcKB3R1cm5faWQYAiABKAlCBprCGAIYARINCgVtb2RlbBgDIAEoCRIOCgZwcm9tcHQYBCABKAwSFwoFbW9udGgYBSABKAlCCJrCGAQYBDABImMKEkZpbGxDYWxsTG9nUmVxdWVzdBI0CgV0dXJucxgBIAMoCzIcLnBhcmxleS5sbG0udjEuQ29tcGxldGVkVHVybkIHmsIYAxDoBxIXCgVzaGFyZBgCIAEoBUIImsIYBAgAED8i3AEKDUNvbXBsZXRlZFR1cm4SHAoMd29ya3NwYWNlX2lkGAEgASgJQgaawhgCGAISFwoHdHVybl9pZBgCIAEoCUIGmsIYAhgBEg0KBW1vZGVsGAMgASgJEhcKBW1vbnRoGAQgASgJQgiawhgEGAQwARIRCgl0b2tlbnNfaW4YBSABKAUSEgoKdG9rZW5zX291dBgGIAEoBRIWCg5maXJzdF90b2tlbl9tcxgHIAEoBRISCgpsYXRlbmN5X21zGAggASgFEhkKCWNsb3NlZF9hdBgJIAEoCUIGmsIYAhgGIiUKE0ZpbGxDYWxsTG9nUmVzcG9uc2USDgoGZmlsbGVkGAEgASgFIjsKDEVtYmVkUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSFQoFdGV4dHMYAiADKAlCBprCGAIQQCJwCg1FbWJlZFJlc3BvbnNlEg0KBW1vZGVsGAEgASgJEiwKCmVtYmVkZGluZ3MYAiADKAsyGC5wYXJsZXkubGxtLnYxLkVtYmVkZGluZxISCgpkaW1lbnNpb25zGAMgASgFEg4KBnRva2VucxgEIAEoBSIbCglFbWJlZGRpbmcSDgoGdmFsdWVzGAEgAygCIskCCgZQcm9tcHQSDgoGc3lzdGVtGAEgASgJEigKCHBhc3NhZ2VzGAIgAygLMhYucGFybGV5LmxsbS52MS5QYXNzYWdlEi4KCG1lc3NhZ2VzGAMgAygLMhwucGFybGV5LmxsbS52MS5Qcm9tcHRNZXNzYWdlEiIKBXRvb2xzGAQgAygLMhMucGFybGV5LmxsbS52MS5Ub29sEjMKDnJlcGx5X3BhdHRlcm5zGAUgAygLMhsucGFybGV5LmxsbS52MS5SZXBseVBhdHRlcm4SJwoFdGVybXMYBiADKAsyGC5wYXJsZXkubGxtLnYxLlF1ZXJ5VGVybRIQCghmYWxsYmFjaxgHIAEoCRIRCgl0aW1lX3pvbmUYCCABKAkSLgoIc2V0dGluZ3MYCSABKAsyHC5wYXJsZXkubGxtLnYxLk1vZGVsU2V0dGluZ3MijAEKDU1vZGVsU2V0dGluZ3MSGAoLdGVtcGVyYXR1cmUYASABKAFIAIgBARISCgV0b3BfcBgCIAEoAUgBiAEBEhkKEW1heF9vdXRwdXRfdG9rZW5zGAMgASgFEhgKEHJlYXNvbmluZ19lZmZvcnQYBCABKAlCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcCJaChlDaGVja01vZGVsU2V0dGluZ3NSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEi4KCHNldHRpbmdzGAIgASgLMhwucGFybGV5LmxsbS52MS5Nb2RlbFNldHRpbmdzIi0KGkNoZWNrTW9kZWxTZXR0aW5nc1Jlc3BvbnNlEg8KB3Byb2JsZW0YASABKAkiKQoJUXVlcnlUZXJtEgwKBHdvcmQYASABKAkSDgoGd2VpZ2h0GAIgASgCIlgKFERlc2NyaWJlVG9vbHNSZXF1ZXN0EhwKDHdvcmtzcGFjZV9pZBgBIAEoCUIGmsIYAhgCEiIKBXRvb2xzGAIgAygLMhMucGFybGV5LmxsbS52MS5Ub29sIkYKFURlc2NyaWJlVG9vbHNSZXNwb25zZRItCgV0b29scxgBIAMoCzIeLnBhcmxleS5sbG0udjEuVG9vbERlc2NyaXB0aW9uIk0KDFJlcGx5UGF0dGVybhIPCgdwYXR0ZXJuGAEgASgJEiwKB3ZlcmRpY3QYAiABKAsyGy5wYXJsZXkubGxtLnYxLlJlcGx5QmxvY2tlZCIwCgxSZXBseUJsb2NrZWQSDgoGcmVhc29uGAEgASgJEhAKCGZhbGxiYWNrGAIgASgJIkQKB1Bhc3NhZ2USCgoCaWQYASABKAMSDgoGc291cmNlGAIgASgJEg8KB2hlYWRpbmcYAyABKAkSDAoEdGV4dBgEIAEoCSJDCg1Qcm9tcHRNZXNzYWdlEiEKBHJvbGUYASABKA4yEy5wYXJsZXkubGxtLnYxLlJvbGUSDwoHY29udGVudBgCIAEoCSLtAgoQR2VuZXJhdGVSZXNwb25zZRItCgVkZWx0YRgBIAEoCzIcLnBhcmxleS5sbG0udjEuR2VuZXJhdGVEZWx0YUgAEikKA2VuZBgCIAEoCzIaLnBhcmxleS5sbG0udjEuR2VuZXJhdGVFbmRIABIsCgl0b29sX2NhbGwYAyABKAsyFy5wYXJsZXkubGxtLnYxLlRvb2xDYWxsSAASLwoGZmluaXNoGAQgASgLMh0ucGFybGV5LmxsbS52MS5HZW5lcmF0ZUZpbmlzaEgAEjYKCnRvb2xfcm91bmQYBSABKAsyIC5wYXJsZXkubGxtLnYxLkdlbmVyYXRlVG9vbFJvdW5kSAASOgoMb3V0cHV0X3N0YXJ0GAcgASgLMiIucGFybGV5LmxsbS52MS5HZW5lcmF0ZU91dHB1dFN0YXJ0SAASIwoFd2FpdHMYBiABKAsyFC5wYXJsZXkubGxtLnYxLldhaXRzQgcKBWV2ZW50IkIKBVdhaXRzEhoKEnF1ZXVlX21pY3Jvc2Vjb25kcxgBIAEoAxIdChVwcm92aWRlcl9taWNyb3NlY29uZHMYAiABKAMiHQoNR2VuZXJhdGVEZWx0YRIMCgR0ZXh0GAEgASgJIicKDkdlbmVyYXRlRmluaXNoEhUKDWZpbmlzaF9kZXRhaWwYASABKAkiFQoTR2VuZXJhdGVPdXRwdXRTdGFydCITChFHZW5lcmF0ZVRvb2xSb3VuZCJpCghUb29sQ2FsbBIMCgRuYW1lGAEgASgJEhEKCWFyZ3VtZW50cxgCIAEoCRIOCgZzdGF0dXMYAyABKAkSEgoKbGF0ZW5jeV9tcxgEIAEoBRIYChByb3VuZF9sYXRlbmN5X21zGAUgASgFIukBCgtHZW5lcmF0ZUVuZBItCgZzdGF0dXMYASABKA4yHS5wYXJsZXkubGxtLnYxLkdlbmVyYXRlU3RhdHVzEg0KBW1vZGVsGAIgASgJEhEKCXRva2Vuc19pbhgDIAEoBRISCgp0b2tlbnNfb3V0GAQgASgFEhgKEHRva2Vuc19lc3RpbWF0ZWQYBSABKAgSEAoIYXR0ZW1wdHMYBiABKAUSLAoHYmxvY2tlZBgHIAEoCzIbLnBhcmxleS5sbG0udjEuUmVwbHlCbG9ja2VkEhsKE2lzX3Byb3ZpZGVyX2ZhaWx1cmUYCCABKAgqPwoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDQoJUk9MRV9VU0VSEAESEgoOUk9MRV9BU1NJU1RBTlQQAiqnAgoOR2VuZXJhdGVTdGF0dXMSHwobR0VORVJBVEVfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYR0VORVJBVEVfU1RBVFVTX0NPTVBMRVRFEAESIQodR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX0FVVEgQAhIpCiVHRU5FUkFURV9TVEFUVVNfUFJPVklERVJfUkFURV9MSU1JVEVEEAMSJAogR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX1RJTUVPVVQQBBIiCh5HRU5FUkFURV9TVEFUVVNfUFJPVklERVJfRVJST1IQBRIhCh1HRU5FUkFURV9TVEFUVVNfTU9ERUxfVU5LTk9XThAGEhsKF0dFTkVSQVRFX1NUQVRVU19CTE9DS0VEEAcyvAMKCkxsbVNlcnZpY2USQgoFRW1iZWQSGy5wYXJsZXkubGxtLnYxLkVtYmVkUmVxdWVzdBocLnBhcmxleS5sbG0udjEuRW1iZWRSZXNwb25zZRJaCg1EZXNjcmliZVRvb2xzEiMucGFybGV5LmxsbS52MS5EZXNjcmliZVRvb2xzUmVxdWVzdBokLnBhcmxleS5sbG0udjEuRGVzY3JpYmVUb29sc1Jlc3BvbnNlEmkKEkNoZWNrTW9kZWxTZXR0aW5ncxIoLnBhcmxleS5sbG0udjEuQ2hlY2tNb2RlbFNldHRpbmdzUmVxdWVzdBopLnBhcmxleS5sbG0udjEuQ2hlY2tNb2RlbFNldHRpbmdzUmVzcG9uc2USVAoLRmlsbENhbGxMb2cSIS5wYXJsZXkubGxtLnYxLkZpbGxDYWxsTG9nUmVxdWVzdBoiLnBhcmxleS5sbG0udjEuRmlsbENhbGxMb2dSZXNwb25zZRJNCghHZW5lcmF0ZRIeLnBhcmxleS5sbG0udjEuR2VuZXJhdGVSZXF1ZXN0Gh8ucGFybGV5LmxsbS52MS5HZW5lcmF0ZVJlc3BvbnNlMAFiBnByb3RvMw", [file_parley_llm_v1_types, file_parley_rpc_v1_rules]);
+  fileDesc("ChdwYXJsZXkvbGxtL3YxL2xsbS5wcm90bxINcGFybGV5LmxsbS52MSKAAQoPR2VuZXJhdGVSZXF1ZXN0EhwKDHdvcmtzcGFjZV9pZBgBIAEoCUIGmsIYAhgCEhcKB3R1cm5faWQYAiABKAlCBprCGAIYARINCgVtb2RlbBgDIAEoCRIOCgZwcm9tcHQYBCABKAwSFwoFbW9udGgYBSABKAlCCJrCGAQYBDABImMKEkZpbGxDYWxsTG9nUmVxdWVzdBI0CgV0dXJucxgBIAMoCzIcLnBhcmxleS5sbG0udjEuQ29tcGxldGVkVHVybkIHmsIYAxDoBxIXCgVzaGFyZBgCIAEoBUIImsIYBAgAED8i3AEKDUNvbXBsZXRlZFR1cm4SHAoMd29ya3NwYWNlX2lkGAEgASgJQgaawhgCGAISFwoHdHVybl9pZBgCIAEoCUIGmsIYAhgBEg0KBW1vZGVsGAMgASgJEhcKBW1vbnRoGAQgASgJQgiawhgEGAQwARIRCgl0b2tlbnNfaW4YBSABKAUSEgoKdG9rZW5zX291dBgGIAEoBRIWCg5maXJzdF90b2tlbl9tcxgHIAEoBRISCgpsYXRlbmN5X21zGAggASgFEhkKCWNsb3NlZF9hdBgJIAEoCUIGmsIYAhgGIiUKE0ZpbGxDYWxsTG9nUmVzcG9uc2USDgoGZmlsbGVkGAEgASgFIlIKFExpc3RUdXJuQ29zdHNSZXF1ZXN0EhwKDHdvcmtzcGFjZV9pZBgBIAEoCUIGmsIYAhgCEhwKCHR1cm5faWRzGAIgAygJQgqawhgGEGRKAhgBIj8KFUxpc3RUdXJuQ29zdHNSZXNwb25zZRImCgVjb3N0cxgBIAMoCzIXLnBhcmxleS5sbG0udjEuVHVybkNvc3QiQAoIVHVybkNvc3QSDwoHdHVybl9pZBgBIAEoCRIMCgRjb3N0GAIgASgJEhUKDXRva2Vuc19jYWNoZWQYAyABKAUiOwoMRW1iZWRSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIVCgV0ZXh0cxgCIAMoCUIGmsIYAhBAInAKDUVtYmVkUmVzcG9uc2USDQoFbW9kZWwYASABKAkSLAoKZW1iZWRkaW5ncxgCIAMoCzIYLnBhcmxleS5sbG0udjEuRW1iZWRkaW5nEhIKCmRpbWVuc2lvbnMYAyABKAUSDgoGdG9rZW5zGAQgASgFIhsKCUVtYmVkZGluZxIOCgZ2YWx1ZXMYASADKAIiyQIKBlByb21wdBIOCgZzeXN0ZW0YASABKAkSKAoIcGFzc2FnZXMYAiADKAsyFi5wYXJsZXkubGxtLnYxLlBhc3NhZ2USLgoIbWVzc2FnZXMYAyADKAsyHC5wYXJsZXkubGxtLnYxLlByb21wdE1lc3NhZ2USIgoFdG9vbHMYBCADKAsyEy5wYXJsZXkubGxtLnYxLlRvb2wSMwoOcmVwbHlfcGF0dGVybnMYBSADKAsyGy5wYXJsZXkubGxtLnYxLlJlcGx5UGF0dGVybhInCgV0ZXJtcxgGIAMoCzIYLnBhcmxleS5sbG0udjEuUXVlcnlUZXJtEhAKCGZhbGxiYWNrGAcgASgJEhEKCXRpbWVfem9uZRgIIAEoCRIuCghzZXR0aW5ncxgJIAEoCzIcLnBhcmxleS5sbG0udjEuTW9kZWxTZXR0aW5ncyKMAQoNTW9kZWxTZXR0aW5ncxIYCgt0ZW1wZXJhdHVyZRgBIAEoAUgAiAEBEhIKBXRvcF9wGAIgASgBSAGIAQESGQoRbWF4X291dHB1dF90b2tlbnMYAyABKAUSGAoQcmVhc29uaW5nX2VmZm9ydBgEIAEoCUIOCgxfdGVtcGVyYXR1cmVCCAoGX3RvcF9wIloKGUNoZWNrTW9kZWxTZXR0aW5nc1JlcXVlc3QSDQoFbW9kZWwYASABKAkSLgoIc2V0dGluZ3MYAiABKAsyHC5wYXJsZXkubGxtLnYxLk1vZGVsU2V0dGluZ3MiLQoaQ2hlY2tNb2RlbFNldHRpbmdzUmVzcG9uc2USDwoHcHJvYmxlbRgBIAEoCSIpCglRdWVyeVRlcm0SDAoEd29yZBgBIAEoCRIOCgZ3ZWlnaHQYAiABKAIiWAoURGVzY3JpYmVUb29sc1JlcXVlc3QSHAoMd29ya3NwYWNlX2lkGAEgASgJQgaawhgCGAISIgoFdG9vbHMYAiADKAsyEy5wYXJsZXkubGxtLnYxLlRvb2wiRgoVRGVzY3JpYmVUb29sc1Jlc3BvbnNlEi0KBXRvb2xzGAEgAygLMh4ucGFybGV5LmxsbS52MS5Ub29sRGVzY3JpcHRpb24iTQoMUmVwbHlQYXR0ZXJuEg8KB3BhdHRlcm4YASABKAkSLAoHdmVyZGljdBgCIAEoCzIbLnBhcmxleS5sbG0udjEuUmVwbHlCbG9ja2VkIjAKDFJlcGx5QmxvY2tlZBIOCgZyZWFzb24YASABKAkSEAoIZmFsbGJhY2sYAiABKAkiRAoHUGFzc2FnZRIKCgJpZBgBIAEoAxIOCgZzb3VyY2UYAiABKAkSDwoHaGVhZGluZxgDIAEoCRIMCgR0ZXh0GAQgASgJIkMKDVByb21wdE1lc3NhZ2USIQoEcm9sZRgBIAEoDjITLnBhcmxleS5sbG0udjEuUm9sZRIPCgdjb250ZW50GAIgASgJIu0CChBHZW5lcmF0ZVJlc3BvbnNlEi0KBWRlbHRhGAEgASgLMhwucGFybGV5LmxsbS52MS5HZW5lcmF0ZURlbHRhSAASKQoDZW5kGAIgASgLMhoucGFybGV5LmxsbS52MS5HZW5lcmF0ZUVuZEgAEiwKCXRvb2xfY2FsbBgDIAEoCzIXLnBhcmxleS5sbG0udjEuVG9vbENhbGxIABIvCgZmaW5pc2gYBCABKAsyHS5wYXJsZXkubGxtLnYxLkdlbmVyYXRlRmluaXNoSAASNgoKdG9vbF9yb3VuZBgFIAEoCzIgLnBhcmxleS5sbG0udjEuR2VuZXJhdGVUb29sUm91bmRIABI6CgxvdXRwdXRfc3RhcnQYByABKAsyIi5wYXJsZXkubGxtLnYxLkdlbmVyYXRlT3V0cHV0U3RhcnRIABIjCgV3YWl0cxgGIAEoCzIULnBhcmxleS5sbG0udjEuV2FpdHNCBwoFZXZlbnQiQgoFV2FpdHMSGgoScXVldWVfbWljcm9zZWNvbmRzGAEgASgDEh0KFXByb3ZpZGVyX21pY3Jvc2Vjb25kcxgCIAEoAyIdCg1HZW5lcmF0ZURlbHRhEgwKBHRleHQYASABKAkiJwoOR2VuZXJhdGVGaW5pc2gSFQoNZmluaXNoX2RldGFpbBgBIAEoCSIVChNHZW5lcmF0ZU91dHB1dFN0YXJ0IhMKEUdlbmVyYXRlVG9vbFJvdW5kImkKCFRvb2xDYWxsEgwKBG5hbWUYASABKAkSEQoJYXJndW1lbnRzGAIgASgJEg4KBnN0YXR1cxgDIAEoCRISCgpsYXRlbmN5X21zGAQgASgFEhgKEHJvdW5kX2xhdGVuY3lfbXMYBSABKAUi6QEKC0dlbmVyYXRlRW5kEi0KBnN0YXR1cxgBIAEoDjIdLnBhcmxleS5sbG0udjEuR2VuZXJhdGVTdGF0dXMSDQoFbW9kZWwYAiABKAkSEQoJdG9rZW5zX2luGAMgASgFEhIKCnRva2Vuc19vdXQYBCABKAUSGAoQdG9rZW5zX2VzdGltYXRlZBgFIAEoCBIQCghhdHRlbXB0cxgGIAEoBRIsCgdibG9ja2VkGAcgASgLMhsucGFybGV5LmxsbS52MS5SZXBseUJsb2NrZWQSGwoTaXNfcHJvdmlkZXJfZmFpbHVyZRgIIAEoCCo/CgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABINCglST0xFX1VTRVIQARISCg5ST0xFX0FTU0lTVEFOVBACKqcCCg5HZW5lcmF0ZVN0YXR1cxIfChtHRU5FUkFURV9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhHRU5FUkFURV9TVEFUVVNfQ09NUExFVEUQARIhCh1HRU5FUkFURV9TVEFUVVNfUFJPVklERVJfQVVUSBACEikKJUdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9SQVRFX0xJTUlURUQQAxIkCiBHRU5FUkFURV9TVEFUVVNfUFJPVklERVJfVElNRU9VVBAEEiIKHkdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9FUlJPUhAFEiEKHUdFTkVSQVRFX1NUQVRVU19NT0RFTF9VTktOT1dOEAYSGwoXR0VORVJBVEVfU1RBVFVTX0JMT0NLRUQQBzKYBAoKTGxtU2VydmljZRJCCgVFbWJlZBIbLnBhcmxleS5sbG0udjEuRW1iZWRSZXF1ZXN0GhwucGFybGV5LmxsbS52MS5FbWJlZFJlc3BvbnNlEloKDURlc2NyaWJlVG9vbHMSIy5wYXJsZXkubGxtLnYxLkRlc2NyaWJlVG9vbHNSZXF1ZXN0GiQucGFybGV5LmxsbS52MS5EZXNjcmliZVRvb2xzUmVzcG9uc2USaQoSQ2hlY2tNb2RlbFNldHRpbmdzEigucGFybGV5LmxsbS52MS5DaGVja01vZGVsU2V0dGluZ3NSZXF1ZXN0GikucGFybGV5LmxsbS52MS5DaGVja01vZGVsU2V0dGluZ3NSZXNwb25zZRJUCgtGaWxsQ2FsbExvZxIhLnBhcmxleS5sbG0udjEuRmlsbENhbGxMb2dSZXF1ZXN0GiIucGFybGV5LmxsbS52MS5GaWxsQ2FsbExvZ1Jlc3BvbnNlEloKDUxpc3RUdXJuQ29zdHMSIy5wYXJsZXkubGxtLnYxLkxpc3RUdXJuQ29zdHNSZXF1ZXN0GiQucGFybGV5LmxsbS52MS5MaXN0VHVybkNvc3RzUmVzcG9uc2USTQoIR2VuZXJhdGUSHi5wYXJsZXkubGxtLnYxLkdlbmVyYXRlUmVxdWVzdBofLnBhcmxleS5sbG0udjEuR2VuZXJhdGVSZXNwb25zZTABYgZwcm90bzM", [file_parley_llm_v1_types, file_parley_rpc_v1_rules]);
 
 /**
  * Describes the message parley.llm.v1.GenerateRequest.
@@ -43,158 +43,179 @@ export const FillCallLogResponseSchema = /*@__PURE__*/
   messageDesc(file_parley_llm_v1_llm, 3);
 
 /**
+ * Describes the message parley.llm.v1.ListTurnCostsRequest.
+ * Use `create(ListTurnCostsRequestSchema)` to create a new message.
+ */
+export const ListTurnCostsRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_llm, 4);
+
+/**
+ * Describes the message parley.llm.v1.ListTurnCostsResponse.
+ * Use `create(ListTurnCostsResponseSchema)` to create a new message.
+ */
+export const ListTurnCostsResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_llm, 5);
+
+/**
+ * Describes the message parley.llm.v1.TurnCost.
+ * Use `create(TurnCostSchema)` to create a new message.
+ */
+export const TurnCostSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_llm, 6);
+
+/**
  * Describes the message parley.llm.v1.EmbedRequest.
  * Use `create(EmbedRequestSchema)` to create a new message.
  */
 export const EmbedRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 4);
+  messageDesc(file_parley_llm_v1_llm, 7);
 
 /**
  * Describes the message parley.llm.v1.EmbedResponse.
  * Use `create(EmbedResponseSchema)` to create a new message.
  */
 export const EmbedResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 5);
+  messageDesc(file_parley_llm_v1_llm, 8);
 
 /**
  * Describes the message parley.llm.v1.Embedding.
  * Use `create(EmbeddingSchema)` to create a new message.
  */
 export const EmbeddingSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 6);
+  messageDesc(file_parley_llm_v1_llm, 9);
 
 /**
  * Describes the message parley.llm.v1.Prompt.
  * Use `create(PromptSchema)` to create a new message.
  */
 export const PromptSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 7);
+  messageDesc(file_parley_llm_v1_llm, 10);
 
 /**
  * Describes the message parley.llm.v1.ModelSettings.
  * Use `create(ModelSettingsSchema)` to create a new message.
  */
 export const ModelSettingsSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 8);
+  messageDesc(file_parley_llm_v1_llm, 11);
 
 /**
  * Describes the message parley.llm.v1.CheckModelSettingsRequest.
  * Use `create(CheckModelSettingsRequestSchema)` to create a new message.
  */
 export const CheckModelSettingsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 9);
+  messageDesc(file_parley_llm_v1_llm, 12);
 
 /**
  * Describes the message parley.llm.v1.CheckModelSettingsResponse.
  * Use `create(CheckModelSettingsResponseSchema)` to create a new message.
  */
 export const CheckModelSettingsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 10);
+  messageDesc(file_parley_llm_v1_llm, 13);
 
 /**
  * Describes the message parley.llm.v1.QueryTerm.
  * Use `create(QueryTermSchema)` to create a new message.
  */
 export const QueryTermSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 11);
+  messageDesc(file_parley_llm_v1_llm, 14);
 
 /**
  * Describes the message parley.llm.v1.DescribeToolsRequest.
  * Use `create(DescribeToolsRequestSchema)` to create a new message.
  */
 export const DescribeToolsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 12);
+  messageDesc(file_parley_llm_v1_llm, 15);
 
 /**
  * Describes the message parley.llm.v1.DescribeToolsResponse.
  * Use `create(DescribeToolsResponseSchema)` to create a new message.
  */
 export const DescribeToolsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 13);
+  messageDesc(file_parley_llm_v1_llm, 16);
 
 /**
  * Describes the message parley.llm.v1.ReplyPattern.
  * Use `create(ReplyPatternSchema)` to create a new message.
  */
 export const ReplyPatternSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 14);
+  messageDesc(file_parley_llm_v1_llm, 17);
 
 /**
  * Describes the message parley.llm.v1.ReplyBlocked.
  * Use `create(ReplyBlockedSchema)` to create a new message.
  */
 export const ReplyBlockedSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 15);
+  messageDesc(file_parley_llm_v1_llm, 18);
 
 /**
  * Describes the message parley.llm.v1.Passage.
  * Use `create(PassageSchema)` to create a new message.
  */
 export const PassageSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 16);
+  messageDesc(file_parley_llm_v1_llm, 19);
 
 /**
  * Describes the message parley.llm.v1.PromptMessage.
  * Use `create(PromptMessageSchema)` to create a new message.
  */
 export const PromptMessageSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 17);
+  messageDesc(file_parley_llm_v1_llm, 20);
 
 /**
  * Describes the message parley.llm.v1.GenerateResponse.
  * Use `create(GenerateResponseSchema)` to create a new message.
  */
 export const GenerateResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 18);
+  messageDesc(file_parley_llm_v1_llm, 21);
 
 /**
  * Describes the message parley.llm.v1.Waits.
  * Use `create(WaitsSchema)` to create a new message.
  */
 export const WaitsSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 19);
+  messageDesc(file_parley_llm_v1_llm, 22);
 
 /**
  * Describes the message parley.llm.v1.GenerateDelta.
  * Use `create(GenerateDeltaSchema)` to create a new message.
  */
 export const GenerateDeltaSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 20);
+  messageDesc(file_parley_llm_v1_llm, 23);
 
 /**
  * Describes the message parley.llm.v1.GenerateFinish.
  * Use `create(GenerateFinishSchema)` to create a new message.
  */
 export const GenerateFinishSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 21);
+  messageDesc(file_parley_llm_v1_llm, 24);
 
 /**
  * Describes the message parley.llm.v1.GenerateOutputStart.
  * Use `create(GenerateOutputStartSchema)` to create a new message.
  */
 export const GenerateOutputStartSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 22);
+  messageDesc(file_parley_llm_v1_llm, 25);
 
 /**
  * Describes the message parley.llm.v1.GenerateToolRound.
  * Use `create(GenerateToolRoundSchema)` to create a new message.
  */
 export const GenerateToolRoundSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 23);
+  messageDesc(file_parley_llm_v1_llm, 26);
 
 /**
  * Describes the message parley.llm.v1.ToolCall.
  * Use `create(ToolCallSchema)` to create a new message.
  */
 export const ToolCallSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 24);
+  messageDesc(file_parley_llm_v1_llm, 27);
 
 /**
  * Describes the message parley.llm.v1.GenerateEnd.
  * Use `create(GenerateEndSchema)` to create a new message.
  */
 export const GenerateEndSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 25);
+  messageDesc(file_parley_llm_v1_llm, 28);
 
 /**
  * Describes the enum parley.llm.v1.Role.
@@ -226,7 +247,7 @@ export const GenerateStatus = /*@__PURE__*/
 
 /**
  * LlmService calls language models. The edge calls Generate; the conversation service calls CheckModelSettings, DescribeTools,
- * Embed and FillCallLog. The edge also calls Generate with an empty request, to check that the llm-proxy accepts the edge's calls.
+ * Embed, FillCallLog and ListTurnCosts. The edge also calls Generate with an empty request, to check that the llm-proxy accepts the edge's calls.
  *
  * Every call needs the internal token in its "authorization" metadata. The code in parentheses after each status is sent
  * in the "parley-code" trailer.

@@ -8,7 +8,15 @@ import { queryRows, shardOf } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { runCliInProcess, runCliJson } from "../system/cli.ts";
-import { ADMINISTRATOR, moveUntil, runShards, SHARDS, type ShardServers, startShardServers } from "./shard-servers.ts";
+import {
+  ADMINISTRATOR,
+  moveUntil,
+  runShards,
+  SHARDS,
+  type ShardServers,
+  startConfiguredRouter,
+  startShardServers,
+} from "./shard-servers.ts";
 
 // `parley shards adopt`: the database parley on server a becomes four shards on the servers a and b, under a write load. The tests depend on each
 // other, in this order.
@@ -37,7 +45,7 @@ beforeAll(async () => {
   const { DATABASE_SHARDS: _, ...env } = shards.env;
   const { host } = new URL(singleUrl());
   await runShards({ ...env, DATABASE_URL: Object.assign(administratorUrl, { host }).href }, "migrate");
-  await shards.startRouter({ shardUrls: SERVER_OF.map((_server, number) => urlOfShard(number)) });
+  await startConfiguredRouter(shards, shards.env, dir);
   await runShards(shards.env, "migrate");
 });
 afterAll(async () => {

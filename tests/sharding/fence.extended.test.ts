@@ -8,10 +8,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { runCliInProcess } from "../system/cli.ts";
 import {
   moveUntil,
-  readShardUrls,
   runShards,
   type ServerName,
   type ShardServers,
+  startConfiguredRouter,
   startShardServers,
 } from "./shard-servers.ts";
 
@@ -31,10 +31,7 @@ beforeAll(async () => {
   shards = await startShardServers(["a", "b"], ["a"]);
   const onOneServer = { ...shards.env, PARLEY_SHARD_SERVERS: `a=${shards.urlOf("a", "postgres")}` };
   await runShards(onOneServer, "shards", "init");
-  await shards.startRouter({
-    shardUrls: [0, 1, 2, 3].map((number) => shards.urlOf("a", `parley_${number}`)),
-    onReload: () => readShardUrls(configFile),
-  });
+  await startConfiguredRouter(shards, onOneServer, dir);
   await runShards(onOneServer, "migrate");
   // Creates the administrator on the new server.
   await runShards(shards.env, "shards", "init");

@@ -3,17 +3,17 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { queryRows } from "@parley/test-support";
+import { queryRows, readShardUrls } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { runCliInProcess, runCliJson } from "../system/cli.ts";
 import {
   addWorkspaces,
   moveUntil,
-  readShardUrls,
   runShards,
   type ServerName,
   type ShardServers,
+  startConfiguredRouter,
   startShardServers,
 } from "./shard-servers.ts";
 
@@ -42,10 +42,7 @@ beforeAll(async () => {
     PARLEY_SHARD_SERVERS: `a=${shards.urlOf("a", "postgres")} b=${shards.urlOf("b", "postgres")}`,
   };
   await runShards(onTwoServers, "shards", "init");
-  const shardUrls = ["a", "b", "a", "b"].map((server, number) =>
-    shards.urlOf(server as ServerName, `parley_${number}`),
-  );
-  await shards.startRouter({ shardUrls, onReload: () => readShardUrls(configFile) });
+  await startConfiguredRouter(shards, onTwoServers, dir);
   await runShards(onTwoServers, "migrate");
   // Creates the administrator on the new server.
   await runShards(shards.env, "shards", "init");

@@ -1,16 +1,24 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { queryRows, type ShardRouter } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCliInProcess, runCliJson } from "../system/cli.ts";
-import { addWorkspaces, runShards, SHARDS, type ShardServers, startShardServers } from "./shard-servers.ts";
+import { addWorkspaces, runShards, SHARDS, type ShardServers, startConfiguredRouter, startShardServers } from "./shard-servers.ts";
 
 // The commands of `parley shards` on four shards on two servers. The tests depend on each other, in this order.
 
 let shards: ShardServers;
 let router: ShardRouter | undefined;
+let dir: string;
 beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "parley-shards-"));
   shards = await startShardServers(["a", "b"]);
 });
-afterAll(() => shards[Symbol.asyncDispose]());
+afterAll(async () => {
+  await shards[Symbol.asyncDispose]();
+  await rm(dir, { recursive: true });
+});
 
 const SERVER_OF = ["a", "b", "a", "b"] as const;
 const urlOfShard = (number: number) => shards.urlOf(SERVER_OF[number] ?? "a", `parley_${number}`);
@@ -33,7 +41,7 @@ async function withRouter<T>(options: { shardUrls: string[]; isStrict?: boolean 
     return await work();
   } finally {
     await other.stop();
-    router = await shards.startRouter({ shardUrls: shardUrls() });
+    router = await startConfiguredRouter(shards, shards.env, dir);
   }
 }
 
@@ -68,13 +76,24 @@ test("config has every shard and alias, strict mode and no password", async () =
 });
 
 test("status reports a shard without schemas, and check reports it as a problem", async () => {
-  router = await shards.startRouter({ shardUrls: shardUrls() });
+  router = await startConfiguredRouter(shards, shards.env, dir);
   const rows = await runCliJson<{ migrations: (string | null)[] }[]>(["shards", "status"], shards.env);
   expect(rows.map(({ migrations }) => migrations)).toEqual(SERVER_OF.map(() => [null, null, null]));
 });
 
-test("check passes after the migrations, and status shows the schemas", async () => {
+test("config has the tables with workspace_id", async () => {
   await runShards(shards.env, "migrate");
+  const config = await runShards(shards.env, "shards", "config", "pgdog.toml");
+  const configured = Array.from(config.matchAll(/^name = "(?!parley)(\w+)"$/gm), ([, name]) => name);
+  const tables = await queryRows<{ name: string }>(
+    urlOfShard(0),
+    `SELECT DISTINCT table_name::text AS name FROM information_schema.columns
+     WHERE column_name = 'workspace_id' AND table_schema IN ('conversation', 'quota', 'llm')`,
+  );
+  expect(configured.toSorted()).toEqual(tables.map(({ name }) => name).toSorted());
+});
+
+test("check passes after the migrations, and status shows the schemas", async () => {
   await addWorkspaces(shards, 20);
   expect(await check()).toEqual({ code: 0, problems: [] });
   const { code, stdout } = await runCliInProcess(["shards", "status"], shards.env);

@@ -1,8 +1,11 @@
-import { readFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import {
   freePort,
   nodeFlags,
   queryRows,
+  ROUTER_ADMIN_PASSWORD,
+  readShardUrls,
   type ShardRouter,
   type ShardRouterOptions,
   startProcess,
@@ -38,7 +41,9 @@ export type ShardServers = AsyncDisposable & {
   /** The URL of the router's sharded database for a service's role. */
   routerUrlOf(role: string): string;
   /** Starts the router on the port in `env`. It stops with the servers. */
-  startRouter(options: Pick<ShardRouterOptions, "shardUrls" | "isStrict" | "onReload">): Promise<ShardRouter>;
+  startRouter(
+    options: Pick<ShardRouterOptions, "shardUrls" | "isStrict" | "configFile" | "usersFile">,
+  ): Promise<ShardRouter>;
 };
 
 /** The servers of `names` log for logical replication if `isLogical` contains their name. */
@@ -66,7 +71,7 @@ export async function startShardServers(
       DATABASE_URL: routerUrl(ADMINISTRATOR),
       DATABASE_SHARDS: String(SHARDS),
       PARLEY_SHARD_SERVERS: [...servers].map(([name, { url }]) => `${name}=${url}`).join("\n"),
-      PARLEY_ROUTER_ADMIN_URLS: `postgres://admin:${PASSWORD}@127.0.0.1:${port}/admin`,
+      PARLEY_ROUTER_ADMIN_URLS: `postgres://admin:${ROUTER_ADMIN_PASSWORD}@127.0.0.1:${port}/admin`,
       CONVERSATION_DATABASE_PASSWORD: PASSWORD,
       QUOTA_DATABASE_PASSWORD: PASSWORD,
       LLM_DATABASE_PASSWORD: PASSWORD,
@@ -104,15 +109,13 @@ export async function moveUntil(step: string, args: readonly string[], env: Reco
   await parley.kill9();
 }
 
-/** Reads the shards' databases from a pgdog.toml, in the order of the shards. */
-export async function readShardUrls(configFile: string): Promise<string[]> {
-  const blocks = (await readFile(configFile, "utf8")).split("[[").filter((block) => block.startsWith("databases]]"));
-  const shards = blocks.flatMap((block) => {
-    const readValue = (key: string) => new RegExp(`^${key} = "?([^"\n]*)"?$`, "m").exec(block)?.[1] ?? "";
-    const url = `postgres://${readValue("host")}:${readValue("port")}/${readValue("database_name")}`;
-    return readValue("shard") === "" ? [] : [{ number: Number(readValue("shard")), url }];
-  });
-  return shards.sort((a, b) => a.number - b.number).map(({ url }) => url);
+/** Starts the router with the files that `parley shards config` prints. Writes them to a directory. */
+export async function startConfiguredRouter(shards: ShardServers, env: Record<string, string>, directory: string) {
+  const [configFile, usersFile] = [join(directory, "pgdog.toml"), join(directory, "users.toml")];
+  await writeFile(configFile, await runShards(env, "shards", "config", "pgdog.toml"));
+  const users = await runShards(env, "shards", "config", "users.toml");
+  await writeFile(usersFile, users.replaceAll(/\$\{\w+_PASSWORD\}/g, PASSWORD));
+  return shards.startRouter({ shardUrls: await readShardUrls(configFile), configFile, usersFile });
 }
 
 /** Adds workspaces through the router. Returns their ids. */

@@ -18,6 +18,7 @@ import {
   MessageReader,
   readText,
 } from "./messages.ts";
+import { readShardUrls, startPgdog } from "./pgdog.ts";
 import { type Login, ServerPool } from "./server-pool.ts";
 import { type Refusal, Session } from "./session.ts";
 
@@ -30,8 +31,10 @@ export interface ShardRouterOptions {
   poolSize?: number;
   /** Whether a statement without a key is refused, as with `cross_shard_disabled`; true by default. Otherwise the first shard runs it. */
   isStrict?: boolean;
-  /** Called for RELOAD in the database `admin`, which then exists. Returns the new URLs of the shards' databases. */
-  onReload?: () => Promise<readonly string[]>;
+  /** A pgdog.toml with these shards. RELOAD in the database `admin`, which then exists, reads the shards' databases from it again. */
+  configFile?: string;
+  /** A users.toml, which the stand-in does not need. */
+  usersFile?: string;
 }
 
 export interface ShardRouter {
@@ -67,6 +70,12 @@ type Context = {
   reload: (() => Promise<void>) | undefined;
 };
 
+/** Starts the PgDog whose program is PARLEY_TEST_PGDOG, and otherwise the stand-in. */
+export function startShardRouter(options: ShardRouterOptions): Promise<ShardRouter> {
+  const pgdog = process.env.PARLEY_TEST_PGDOG;
+  return pgdog ? startPgdog(pgdog, options) : startStandIn(options);
+}
+
 /**
  * Starts a stand-in for PgDog on 127.0.0.1, for tests only. It serves the sharded database `parley` in strict mode, and an alias for each
  * shard. It refuses what PgDog refuses in strict mode, and also each statement that PgDog would run on an arbitrary shard. It holds a client's
@@ -74,18 +83,19 @@ type Context = {
  *
  * Unlike PgDog, it accepts no COPY, cursor, savepoint, or query of several statements on the sharded database, and no TLS.
  */
-export async function startShardRouter(options: ShardRouterOptions): Promise<ShardRouter> {
-  const { shardUrls, port = await freePort(), poolSize = 20, isStrict = true, onReload } = options;
+async function startStandIn(options: ShardRouterOptions): Promise<ShardRouter> {
+  const { shardUrls, port = await freePort(), poolSize = 20, isStrict = true, configFile } = options;
   const openPools = (urls: readonly string[]) => urls.map((url) => new ServerPool(new URL(url), poolSize));
   const context: Context = {
     shards: openPools(shardUrls),
     isStrict,
     reload:
-      onReload &&
-      (async () => {
-        const former = context.shards.splice(0, context.shards.length, ...openPools(await onReload()));
-        for (const pool of former) pool.close();
-      }),
+      configFile === undefined
+        ? undefined
+        : async () => {
+            const urls = openPools(await readShardUrls(configFile));
+            for (const pool of context.shards.splice(0, context.shards.length, ...urls)) pool.close();
+          },
     classify: await loadClassifier(),
     logins: new Map(),
     sessions: new Map(),

@@ -34,8 +34,9 @@ export {
 } from "./requirements.ts";
 export { loadClassifier, TABLES_WITHOUT_KEY, type Verdict } from "./shard-router/classify.ts";
 export { shardOf } from "./shard-router/hash.ts";
+export type { ShardRouter, ShardRouterOptions } from "./shard-router/options.ts";
 export { ROUTER_ADMIN_PASSWORD, readShardUrls } from "./shard-router/pgdog.ts";
-export { type ShardRouter, type ShardRouterOptions, startShardRouter } from "./shard-router/router.ts";
+export { startShardRouter } from "./shard-router/router.ts";
 export { type ReceivedEmail, type SmtpReceiver, type SmtpReceiverOptions, startSmtpReceiver } from "./smtp-receiver.ts";
 export { collectSse, fetchAndKeep, type ReadSseOptions, readSse, type SseComment, type SseEvent } from "./sse.ts";
 export { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";

@@ -5,7 +5,7 @@ import { queryRows } from "../database.ts";
 import { freePort } from "../ports.ts";
 import { startProcess } from "../process.ts";
 import { shardOf } from "./hash.ts";
-import type { ShardRouter, ShardRouterOptions } from "./router.ts";
+import type { ShardRouter, ShardRouterOptions } from "./options.ts";
 
 const DATABASE = "parley";
 /** The password of the user `admin` of the database `admin`. */

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDatabase, queryRows, type TestDatabase } from "../database.ts";
 import { freePort } from "../ports.ts";
 import { encodeCancel } from "./messages.ts";
-import { type ShardRouter, startShardRouter } from "./router.ts";
+import type { ShardRouter } from "./options.ts";
+import { startShardRouter } from "./router.ts";
 
 const SHARDS = 4;
 const WORKSPACES = Array.from({ length: 20 }, (_, index) => `ws_${index}`);

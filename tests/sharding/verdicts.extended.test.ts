@@ -1,0 +1,68 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runShards, type ShardServers, startConfiguredRouter, startShardServers } from "./shard-servers.ts";
+
+// Sends the recorded statements to PgDog, with the configuration that `parley shards config` prints. With PARLEY_TEST_STATEMENTS=file, which has further
+// statements as a JSON array, the test records the verdicts anew.
+
+const RECORD = fileURLToPath(new URL("../support/src/shard-router/verdicts.json", import.meta.url));
+type Verdicts = { routed: string[]; refused: string[] };
+
+const { PARLEY_TEST_PGDOG: pgdog, PARLEY_TEST_STATEMENTS: statementsFile } = process.env;
+
+describe.runIf(pgdog)("PgDog", () => {
+  let shards: ShardServers;
+  let dir: string;
+  const clients = new Map<string, pg.Client>();
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "parley-verdicts-"));
+    shards = await startShardServers(["a", "b"]);
+    await runShards(shards.env, "shards", "init");
+    await startConfiguredRouter(shards, shards.env, dir);
+    await runShards(shards.env, "migrate");
+  });
+  afterAll(async () => {
+    for (const client of clients.values()) await client.end();
+    await shards[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true });
+  });
+
+  async function clientOf(role: string): Promise<pg.Client> {
+    const known = clients.get(role);
+    if (known !== undefined) return known;
+    const client = new pg.Client({ connectionString: shards.routerUrlOf(role) });
+    await client.connect();
+    clients.set(role, client);
+    return client;
+  }
+
+  /** Sends a statement whose parameters are all 1, the only value that PgDog accepts for LIMIT. A server's error shows that a shard received the statement. */
+  async function isRouted(statement: string): Promise<boolean> {
+    const [, schema = "quota"] = /\b(conversation|quota|llm)\./.exec(statement) ?? [];
+    const parameters = Array.from(statement.matchAll(/\$(\d+)/g), ([, number]) => Number(number));
+    const values = Array.from({ length: Math.max(0, ...parameters) }, () => "1");
+    const client = await clientOf(`parley_${schema}`);
+    try {
+      await client.query(statement, values);
+      return true;
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError)) throw error;
+      if (error.code === "58000" && !/cross-shard/.test(error.message)) throw error;
+      return error.code !== "58000";
+    }
+  }
+
+  test("routes and refuses the recorded statements as recorded", async () => {
+    const recorded = JSON.parse(await readFile(RECORD, "utf8")) as Verdicts;
+    const further = statementsFile ? (JSON.parse(await readFile(statementsFile, "utf8")) as string[]) : [];
+    const verdicts: Verdicts = { routed: [], refused: [] };
+    for (const statement of new Set([...recorded.routed, ...recorded.refused, ...further]))
+      verdicts[(await isRouted(statement)) ? "routed" : "refused"].push(statement);
+    if (statementsFile) await writeFile(RECORD, `${JSON.stringify(verdicts, null, 2)}\n`);
+    else expect(verdicts).toEqual(recorded);
+  }, 300_000);
+});

@@ -7,7 +7,7 @@ import { type Client, connect, messageOf, queryOnce, withClient } from "./connec
 import { firstIdOf } from "./plan.ts";
 import { databaseOf, routerUrlFor, SCHEMAS, type Settings, urlOn } from "./settings.ts";
 import { readMigrations } from "./status.ts";
-import { describeMissing, locateShards, requireAllServers, surveyServers } from "./survey.ts";
+import { describeMissing, type FoundDatabase, locateShards, requireAllServers, surveyServers } from "./survey.ts";
 import { readUsage } from "./usage.ts";
 
 type Finding = { check: string; shard: number | null; problem: string | null };
@@ -24,10 +24,12 @@ export async function checkShards(settings: Settings, quotaPassword: string | un
   const survey = await surveyServers(settings);
   requireAllServers(survey);
   const located = locateShards(settings, survey);
-  const router = await connect(routerUrlFor(settings, "quota", quotaPassword));
+  const routerUrl = routerUrlFor(settings, "quota", quotaPassword);
+  const router = await connect(routerUrl);
   const findings: Finding[] = [];
   try {
-    findings.push(finding("strict mode", null, await findLaxity(router)));
+    const [first] = located.values();
+    if (first !== undefined) findings.push(finding("strict mode", null, await findLaxity(first, routerUrl)));
     const versions = new Map<number, string>();
     for (let shard = 0; shard < settings.shardCount; shard++) {
       findings.push(finding("alias", shard, await findWrongAlias(settings, shard)));
@@ -60,14 +62,37 @@ const finding = (check: string, shard: number | null, problem: string | undefine
   problem: problem ?? null,
 });
 
-/** A statement without a workspace must fail. Otherwise the router would run it on several shards. */
-async function findLaxity(router: Client): Promise<string | undefined> {
+const SHARDED_TABLES = `SELECT attrelid::regclass::text AS name FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+  WHERE attname = 'workspace_id' AND relkind IN ('r', 'p') AND relnamespace::regnamespace::text IN ('conversation', 'quota', 'llm')
+  ORDER BY relnamespace::regnamespace::text <> 'quota', 1`;
+
+/**
+ * A statement without a workspace must fail. Otherwise the router would run it on several shards, or on any of them if it does not know that the
+ * table has a workspace_id. The router refuses it before a shard could refuse the role's access to a table of another service.
+ */
+async function findLaxity({ server, name }: FoundDatabase, routerUrl: string): Promise<string | undefined> {
+  const tables = await queryOnce<{ name: string }>(urlOn(server, name), SHARDED_TABLES);
+  const failures = new Map<string, string>();
+  // A connection of its own: PgDog without strict mode closes it after an error of several shards.
+  await withClient(routerUrl, async (router) => {
+    for (const table of tables) {
+      const failure = await findFailureToRefuse(router, `SELECT count(*) FROM ${table.name}`);
+      if (failure !== undefined) failures.set(table.name, failure);
+    }
+  });
+  const [first] = failures;
+  if (first === undefined) return undefined;
+  const lax = failures.size === tables.length ? "all tables" : [...failures.keys()].join(", ");
+  return `the router did not refuse statements without workspace_id on ${lax} (${first[1]}): set cross_shard_disabled = true, and run RELOAD in its admin database after each migration`;
+}
+
+async function findFailureToRefuse(router: Client, sql: string): Promise<string | undefined> {
   try {
-    await router.query("SELECT count(*) FROM quota.usage");
-    return "the router ran a statement without workspace_id: set cross_shard_disabled = true";
+    await router.query(sql);
+    return "it ran one";
   } catch (error) {
     const isRefusal = error instanceof pg.DatabaseError && error.code === ROUTER_ERROR && REFUSAL.test(error.message);
-    return isRefusal ? undefined : `the router did not refuse a statement without workspace_id: ${messageOf(error)}`;
+    return isRefusal ? undefined : messageOf(error);
   }
 }
 

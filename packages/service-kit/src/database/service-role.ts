@@ -241,7 +241,14 @@ async function findMissingGrants(
      UNION ALL
      SELECT format('GRANT USAGE ON SEQUENCE %s TO %I;', name, $2::name) FROM relation
      -- CASE, because WHERE may check its conditions in any order.
-     WHERE CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege($2::name, oid, 'USAGE') END`,
+     WHERE CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege($2::name, oid, 'USAGE') END
+     UNION ALL
+     -- PgDog reads the columns of all tables as any of the roles, from a view that shows each role the columns on which it has a privilege. Without
+     -- USAGE on the schema, this privilege allows nothing else.
+     SELECT format('GRANT REFERENCES (workspace_id) ON %s TO PUBLIC;', name)
+     FROM relation JOIN pg_attribute ON attrelid = oid AND attname = 'workspace_id'
+     WHERE relkind IN ('r', 'p') AND current_setting('parley.shard', true) <> ''
+       AND NOT EXISTS (SELECT FROM aclexplode(attacl) WHERE grantee = 0 AND privilege_type = 'REFERENCES')`,
     [schema, role, appendOnlyTables],
   );
   return rows.map(({ statement }) => statement);

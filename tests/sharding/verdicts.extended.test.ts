@@ -2,17 +2,25 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { queryRows } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runShards, type ShardServers, startConfiguredRouter, startShardServers } from "./shard-servers.ts";
 
-// Sends the recorded statements to PgDog, with the configuration that `parley shards config` prints. With PARLEY_TEST_STATEMENTS=file, which has further
-// statements as a JSON array, the test records the verdicts anew.
+// Sends the recorded statements to PgDog, with the configuration that `parley shards config` prints. With PARLEY_TEST_STATEMENTS=file, each PgDog of
+// the tests appends its statements to the file, and this test records the verdicts anew, with those of the statements in the file.
 
 const RECORD = fileURLToPath(new URL("../support/src/shard-router/verdicts.json", import.meta.url));
 type Verdicts = { routed: string[]; refused: string[] };
 
 const { PARLEY_TEST_PGDOG: pgdog, PARLEY_TEST_STATEMENTS: statementsFile } = process.env;
+
+/** Returns the statements that have a table of Parley, without their line breaks. */
+async function readStatements(file: string): Promise<string[]> {
+  const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+  const statements = lines.map((line) => (JSON.parse(line) as string).replaceAll(/\s+/g, " ").trim());
+  return statements.filter((statement) => /\b(conversation|quota|llm)\./.test(statement));
+}
 
 describe.runIf(pgdog)("PgDog", () => {
   let shards: ShardServers;
@@ -24,6 +32,7 @@ describe.runIf(pgdog)("PgDog", () => {
     await runShards(shards.env, "shards", "init");
     await startConfiguredRouter(shards, shards.env, dir);
     await runShards(shards.env, "migrate");
+    await queryRows(shards.env.PARLEY_ROUTER_ADMIN_URLS ?? "", "RELOAD");
   });
   afterAll(async () => {
     for (const client of clients.values()) await client.end();
@@ -58,7 +67,7 @@ describe.runIf(pgdog)("PgDog", () => {
 
   test("routes and refuses the recorded statements as recorded", async () => {
     const recorded = JSON.parse(await readFile(RECORD, "utf8")) as Verdicts;
-    const further = statementsFile ? (JSON.parse(await readFile(statementsFile, "utf8")) as string[]) : [];
+    const further = statementsFile ? await readStatements(statementsFile) : [];
     const verdicts: Verdicts = { routed: [], refused: [] };
     for (const statement of new Set([...recorded.routed, ...recorded.refused, ...further]))
       verdicts[(await isRouted(statement)) ? "routed" : "refused"].push(statement);

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { queryRows } from "../database.ts";
@@ -43,10 +43,17 @@ export async function startPgdog(command: string, options: ShardRouterOptions): 
       return Array.from(refused, ([, reason = ""]) => ({ statement: "", reason }));
     },
     async stop() {
+      if (process.env.PARLEY_TEST_STATEMENTS) await recordStatements(adminUrl, process.env.PARLEY_TEST_STATEMENTS);
       await router.kill9();
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Appends the statements of the sharded database to a file: each on a line, as JSON. */
+async function recordStatements(adminUrl: string, file: string): Promise<void> {
+  const statements = await queryRows<{ query: string }>(adminUrl, "SHOW QUERY_CACHE");
+  await appendFile(file, statements.map(({ query }) => `${JSON.stringify(query)}\n`).join(""));
 }
 
 /** Reads the shards' databases from a pgdog.toml, in the order of the shards. */

@@ -1,5 +1,5 @@
 import type { Chunk } from "./chunking.ts";
-import { tokenize } from "./tokenize.ts";
+import { tokenizeWithSpellings } from "./tokenize.ts";
 
 /** A chunk with its words, separated by spaces, for the search index. */
 export type IndexedChunk = Chunk & {
@@ -33,20 +33,22 @@ const PIECE_CHARACTERS = 100_000;
 export function* indexChunks(chunks: readonly Chunk[]): Generator<IndexedPiece, string[]> {
   const words = new Set<string>();
   const firstWords: string[] = [];
+  // The other spellings come last, so that neighbouring words stay neighbours.
   const tokenizeAndCollect = (text: string) => {
-    const found = tokenize(text);
-    for (const word of found) words.add(word);
-    return found;
+    const found = tokenizeWithSpellings(text, { isIndexed: true });
+    const all = [...found.words, ...found.spellings.map(({ word }) => word)];
+    for (const word of all) words.add(word);
+    return { all, words: found.words };
   };
   const indexChunk = (chunk: Chunk): IndexedChunk => {
     const headings = chunk.heading.split(" > ");
     const text = tokenizeAndCollect(chunk.text.replace(CODE, " "));
-    firstWords.push(...text.slice(0, MAX_FIRST_WORDS - firstWords.length));
+    firstWords.push(...text.words.slice(0, MAX_FIRST_WORDS - firstWords.length));
     const search = {
-      innermostHeading: tokenizeAndCollect(headings.at(-1) ?? "").join(" "),
-      outerHeadings: tokenizeAndCollect(headings.slice(0, -1).join(" ")).join(" "),
-      text: text.join(" "),
-      code: tokenizeAndCollect((chunk.text.match(CODE) ?? []).join(" ")).join(" "),
+      innermostHeading: tokenizeAndCollect(headings.at(-1) ?? "").all.join(" "),
+      outerHeadings: tokenizeAndCollect(headings.slice(0, -1).join(" ")).all.join(" "),
+      text: text.all.join(" "),
+      code: tokenizeAndCollect((chunk.text.match(CODE) ?? []).join(" ")).all.join(" "),
     };
     return { ...chunk, search };
   };

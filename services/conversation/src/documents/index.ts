@@ -7,4 +7,5 @@ export type { IndexedChunk, IndexedDocument } from "./index-document.ts";
 export { LANGUAGES, type LanguageName, parseLanguage } from "./language.ts";
 export { toUtf8 } from "./media-type.ts";
 export { type RawDocument, readDocument } from "./read-document.client.ts";
-export { tokenize } from "./tokenize.ts";
+export type { Spelling } from "./spellings.ts";
+export { tokenize, tokenizeWithSpellings } from "./tokenize.ts";

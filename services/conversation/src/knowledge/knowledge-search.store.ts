@@ -10,6 +10,8 @@ const MAX_PASSAGES = 12;
 const MAX_CANDIDATES = 800;
 /** Limits how many of the best candidates are checked for neighbouring words. */
 const MAX_PROXIMITY_CANDIDATES = 200;
+/** Multiplies the weight of another spelling if the chunks contain the word as it is in the query. */
+const KNOWN_SPELLING_FACTOR = 0.1;
 /** Term weights assume at least this many chunks. Otherwise every term of a bot with two chunks would count as frequent. */
 const MIN_CHUNKS = 10;
 /** If two query words are neighbours in a chunk, this share of the sum of their weights is added to the chunk's rank. */
@@ -19,8 +21,13 @@ const WEIGHTS = "{0.4, 0.15, 0.3, 0.8}";
 
 const PASSAGE = `c.chunk_id AS id, s.name AS source, c.heading, c.content AS text`;
 
-/** `boost` multiplies the word's weight (see findWordBoost). */
-export type QueryWord = { word: string; boost: number };
+export type QueryWord = {
+  word: string;
+  /** Multiplies the word's weight (see findWordBoost). */
+  boost: number;
+  /** The word of the query of which this is another spelling. If that word occurs in the bot's chunks, this one has little weight. */
+  spellingOf?: string | undefined;
+};
 
 export type BotKnowledge = {
   workspaceId: string;
@@ -51,7 +58,8 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 // - `frequency`: stems each query word in each of the bot's languages and reads how many chunks contain the lexeme. Stop words have no
 //   lexeme. Adds each source's count once, because knowledge_words repeats the count for each spelling of a lexeme. Comparing bot_id as text
 //   makes PostgreSQL use the index knowledge_words_frequency. Otherwise it may use an index that reads all words of the bot.
-// - `term`: weights each lexeme by its inverse document frequency. `chunks_so_far` sums the frequencies from the rarest lexeme on.
+// - `term`: weights each lexeme by its inverse document frequency. `chunks_so_far` sums the frequencies from the rarest lexeme on. Lexemes that
+//   no chunk contains come last, because they select none.
 // - `query`: builds the query for the lexemes that select chunks (see MAX_CANDIDATES).
 // - `pair`: builds the queries for neighbouring query words: consecutive words of the query, in the same order and at most two positions apart
 //   in the chunk.
@@ -63,13 +71,13 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 //   row of `ranked` with the same source and heading, whichever has the higher rank. It need not be adjacent in the document.
 const SEARCH = `
   WITH frequency AS MATERIALIZED (
-    SELECT input.place, input.word, input.boost, form.lexeme, coalesce((
+    SELECT input.place, input.word, input.boost, input.spelling_of, form.lexeme, coalesce((
       SELECT sum(chunks) FROM (
         SELECT DISTINCT k.source_id, k.chunks FROM conversation.knowledge_words k
         WHERE k.workspace_id = $1 AND k.bot_id::text = $2::uuid::text AND k.lexeme = form.lexeme
       ) source
     ), 0)::integer AS chunks
-    FROM unnest($3::text[], $4::float8[]) WITH ORDINALITY AS input (word, boost, place), LATERAL (
+    FROM unnest($3::text[], $4::float8[], $7::text[]) WITH ORDINALITY AS input (word, boost, spelling_of, place), LATERAL (
       SELECT DISTINCT lexeme COLLATE "C" AS lexeme
       FROM unnest($5::text[]) AS language,
            unnest(tsvector_to_array(to_tsvector(CAST('pg_catalog.' || language AS regconfig), input.word))) AS lexeme
@@ -79,11 +87,13 @@ const SEARCH = `
     FROM (
       SELECT DISTINCT ON (lexeme) place, word, lexeme, chunks,
              ('''' || replace(replace(lexeme, E'\\\\', E'\\\\\\\\'), '''', '''''') || '''') AS query,
-             ln(1 + (greatest($6::float8, chunks) - chunks + 0.5) / (chunks + 0.5)) * boost AS weight
+             ln(1 + (greatest($6::float8, chunks) - chunks + 0.5) / (chunks + 0.5)) * boost
+               * CASE WHEN EXISTS (SELECT FROM frequency o WHERE o.word = frequency.spelling_of AND o.chunks > 0)
+                   THEN ${KNOWN_SPELLING_FACTOR} ELSE 1 END AS weight
       FROM frequency
       ORDER BY lexeme, place
     ) form
-    WINDOW rarest AS (ORDER BY chunks, lexeme)
+    WINDOW rarest AS (ORDER BY chunks = 0, chunks, lexeme)
   ), query AS MATERIALIZED (
     SELECT string_agg(query, ' | ') FILTER (WHERE chunks_so_far <= ${MAX_CANDIDATES} OR nth = 1)::tsquery AS searched,
            array_agg(query::tsquery ORDER BY place, lexeme) AS terms,
@@ -161,6 +171,7 @@ export async function findPassages(
       words.map(({ boost }) => boost),
       bot.languages,
       Math.max(bot.chunks, MIN_CHUNKS),
+      words.map(({ spellingOf = null }) => spellingOf),
     ],
   });
   const [found] = rows;

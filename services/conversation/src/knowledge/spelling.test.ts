@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { editDistance, findCorrections, findRelated, prefixAndSuffixOf } from "./spelling.ts";
+import { editDistance, findCompoundParts, findCorrections, findRelated, prefixAndSuffixOf } from "./spelling.ts";
 
 test.each([
   ["lenght", "length"],
@@ -66,4 +66,13 @@ test("findRelated returns the shortest words that begin or end with a word", () 
 test("findRelated returns nothing for a word of fewer than five letters, or for a part of the word", () => {
   expect(findRelated("port", ["portugal", "airport"])).toEqual([]);
   expect(findRelated("kaffeebohnen", ["kaffee", "bohnen"])).toEqual([]);
+});
+
+test.each([
+  ["versandkosten", ["versand", "kosten", "kost"], ["versand", "kosten"]],
+  ["lieferzeit", ["liefer", "lieferz"], ["liefer"]],
+  ["kosten", ["kost"], []],
+  ["zeitzeit", ["zeit"], ["zeit"]],
+])("findCompoundParts(%j) among %j returns %j", (word, known, parts) => {
+  expect(findCompoundParts(word, new Set(known))).toEqual(parts);
 });

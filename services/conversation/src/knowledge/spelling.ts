@@ -6,7 +6,10 @@ const MIN_LONG_WORD_CHARACTERS = 8;
 const MIN_SUBSTITUTION_CHARACTERS = 6;
 /** Smallest accepted trigram similarity. Below this, two words within the edit distance are rarely related. */
 const MIN_SIMILARITY = 0.3;
-const MIN_RELATED_CHARACTERS = 5;
+export const MIN_RELATED_CHARACTERS = 5;
+/** A compound, and each of its parts, has at least so many letters. */
+const MIN_COMPOUND_CHARACTERS = 8;
+const MIN_PART_CHARACTERS = 4;
 const MAX_RELATED = 3;
 
 export function isCorrectable(word: string): boolean {
@@ -50,6 +53,25 @@ export function findRelated(word: string, candidates: readonly string[]): string
     .filter((candidate) => candidate !== word && (candidate.startsWith(word) || candidate.endsWith(word)))
     .sort((one, other) => one.length - other.length)
     .slice(0, MAX_RELATED);
+}
+
+/** Returns the beginnings and endings of a long word that may be words of which it is a compound. */
+export function listCompoundParts(word: string): string[] {
+  if (word.length < MIN_COMPOUND_CHARACTERS) return [];
+  const lengths = Array.from(
+    { length: word.length - 2 * MIN_PART_CHARACTERS + 1 },
+    (_, index) => MIN_PART_CHARACTERS + index,
+  );
+  return lengths.flatMap((length) => [word.slice(0, length), word.slice(-length)]);
+}
+
+/** Returns the longest of `known` that a compound begins with, and the longest that it ends with: `Versand` and `Kosten` of `Versandkosten`. */
+export function findCompoundParts(word: string, known: ReadonlySet<string>): string[] {
+  const parts = listCompoundParts(word).filter((part) => known.has(part));
+  const longest = (matches: (part: string) => boolean) =>
+    parts.filter(matches).sort((one, other) => other.length - one.length)[0];
+  const found = [longest((part) => word.startsWith(part)), longest((part) => word.endsWith(part))];
+  return [...new Set(found.filter((part) => part !== undefined))];
 }
 
 /** Misspellings rarely change the first letter, except by swapping it with the second. */

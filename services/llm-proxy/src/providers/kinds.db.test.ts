@@ -15,6 +15,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Cloud, startCloud } from "../testing/cloud.ts";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
+import { definePortableRows } from "../testing/portable-rows.ts";
 
 const KEY = "key-of-the-provider";
 const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoZS10aG91Z2h0cw==";
@@ -168,6 +169,9 @@ describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
     const [row] = await proxy.rowsOf("ws_test", turnId);
     return { events, row, status: statusOf(events) };
   }
+
+  // Without a limit of the operator and without short timeouts, as for a real provider.
+  definePortableRows(() => ({ proxy, tools, model: `warm-${kind}:m`, script: (replies) => provider.script(replies) }));
 
   test("streams the text, has one end and the provider's counts, and sends the key in the API's own header", async () => {
     const { events, row, status } = await generate([{ everyMs: 20 }]);

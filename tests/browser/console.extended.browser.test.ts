@@ -65,7 +65,7 @@ describeInBrowser("console", (fixture) => {
     const figures = page.tab.getByRole("row", { name: new RegExp(bot) }).getByRole("cell");
     await eventually(() => figures.allInnerTexts()).toEqual(["1"]);
     const thresholds = page.tab.getByRole("list", { name: "Warning thresholds" });
-    expect(await thresholds.innerText()).toMatch(/^80 % of the quota: [\d,]+ messages\n[\d,]+ left until then\n100 %/);
+    expect(await thresholds.innerText()).toMatch(/^50 % of the quota: [\d,]+ messages\n[\d,]+ left until then\n80 %/);
     const [download] = await Promise.all([
       page.tab.waitForEvent("download"),
       page.tab.getByRole("link", { name: "Download CSV" }).click(),

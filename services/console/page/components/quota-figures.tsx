@@ -2,7 +2,7 @@ import type { MonthlyUsage } from "@parley/rpc/quota";
 import { formatNumber } from "../i18n/numbers.ts";
 import { t } from "../i18n/t.tsx";
 
-/** The meter warns from this share of the quota on. This share is also the lower threshold that thresholdsOf() returns. */
+/** The meter warns from this share of the quota on. 80 % is also the threshold of the metric parley_quota_workspaces_near_cap. */
 const WARNING_SHARE = 0.8;
 
 /** Returns the part of a month's messages that is charged to the plan, and not to credits or the overage. */

@@ -13,15 +13,15 @@ import { t } from "../i18n/t.tsx";
 import { usageRows } from "../usage/by-bot.ts";
 import { formatCsv } from "../usage/csv.ts";
 import { formatMonth } from "../usage/format-month.ts";
-import { readMonths, SHOWN_MONTHS } from "../usage/read-months.ts";
+import { readMonths, SHOWN_MONTHS, usageKey } from "../usage/read-months.ts";
 import { Thresholds } from "../usage/thresholds.tsx";
 import { UsageByBot } from "../usage/usage-by-bot.tsx";
 
 export function Usage() {
   const { workspace_id: workspaceId } = useSession();
   const { data, error, refetch } = useQuery({
-    queryKey: ["usage", workspaceId],
-    queryFn: () => readMonths(async (month) => (await workspaces.showUsage({ workspaceId, month })).usage),
+    queryKey: usageKey(workspaceId),
+    queryFn: () => readMonths((month) => workspaces.showUsage({ workspaceId, month })),
   });
   const byBot = useQuery({
     queryKey: ["usage-by-bot", workspaceId],
@@ -30,21 +30,21 @@ export function Usage() {
   const botList = useBots();
   // If the bots' names cannot be loaded, their slugs are shown.
   const bots = botList.data ?? (botList.error ? [] : undefined);
-  const [current, ...earlier] = data ?? [];
+  const [current] = data?.months ?? [];
   return (
     <div className="screen">
       <PageHeader
         title={t("Usage")}
-        actions={data && byBot.data && bots && <Download rows={usageRows(data, byBot.data, bots)} />}
+        actions={data && byBot.data && bots && <Download rows={usageRows(data.months, byBot.data, bots)} />}
       >
         {t("Each complete answer counts as one message. The count restarts every month.")}
       </PageHeader>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
-      {current && <CurrentMonth usage={current} />}
-      {data && byBot.data && bots && <UsageByBot months={data} usage={byBot.data} bots={bots} />}
+      {data && current && <CurrentMonth usage={current} thresholds={data.thresholds} />}
+      {data && byBot.data && bots && <UsageByBot months={data.months} usage={byBot.data} bots={bots} />}
       {data && byBot.error && !byBot.data && <Failure error={byBot.error} onRetry={byBot.refetch} />}
-      {current && <Months months={[current, ...earlier]} />}
+      {data && current && <Months months={data.months} />}
     </div>
   );
 }
@@ -59,7 +59,7 @@ function Download({ rows }: { rows: ReturnType<typeof usageRows> }) {
   );
 }
 
-function CurrentMonth({ usage }: { usage: MonthlyUsage }) {
+function CurrentMonth({ usage, thresholds }: { usage: MonthlyUsage; thresholds: readonly number[] }) {
   const { plan, resetsAt } = usage;
   return (
     <section className="panel" aria-labelledby="this-month">
@@ -69,7 +69,7 @@ function CurrentMonth({ usage }: { usage: MonthlyUsage }) {
       </div>
       <QuotaFigures usage={usage} />
       <UnpaidNote usage={usage} />
-      <Thresholds usage={usage} />
+      <Thresholds usage={usage} percents={thresholds} />
       <p className="hint">{t("The count restarts on {date}.", { date: formatDate(resetsAt) })}</p>
     </section>
   );

@@ -48,15 +48,15 @@ test.each([
   expect(formatCsv([[cell]])).toBe(`\uFEFF${written}\r\n`);
 });
 
-test("the thresholds are 80 % and 100 % of the quota", () => {
-  expect(thresholdsOf({ used: 799, cap: 1_000 })).toEqual([
+test("a threshold is reached by the smallest number of messages that is its share of the quota", () => {
+  expect(thresholdsOf({ used: 799, cap: 1_000 }, [80, 100])).toEqual([
     { percent: 80, messages: 800, isReached: false },
     { percent: 100, messages: 1_000, isReached: false },
   ]);
-  expect(thresholdsOf({ used: 800, cap: 1_000 }).map(({ isReached }) => isReached)).toEqual([true, false]);
-  expect(thresholdsOf({ used: 3, cap: 3 })).toEqual([
+  expect(thresholdsOf({ used: 800, cap: 1_000 }, [80, 100]).map(({ isReached }) => isReached)).toEqual([true, false]);
+  expect(thresholdsOf({ used: 3, cap: 3 }, [80, 100])).toEqual([
     { percent: 80, messages: 3, isReached: true },
     { percent: 100, messages: 3, isReached: true },
   ]);
-  expect(thresholdsOf({ used: 0, cap: 0 })).toEqual([]);
+  expect(thresholdsOf({ used: 0, cap: 0 }, [80, 100])).toEqual([]);
 });

@@ -44,10 +44,13 @@ export type Threshold = {
   isReached: boolean;
 };
 
-/** Returns the warning thresholds, or none if the quota is 0. 80 % is also the threshold of the metric parley_quota_workspaces_near_cap. */
-export function thresholdsOf({ used, cap }: Pick<MonthlyUsage, "used" | "cap">): Threshold[] {
+/** Returns the warning thresholds of these percentages, or none if the quota is 0. */
+export function thresholdsOf(
+  { used, cap }: Pick<MonthlyUsage, "used" | "cap">,
+  percents: readonly number[],
+): Threshold[] {
   if (cap === 0) return [];
-  return [80, 100].map((percent) => {
+  return percents.map((percent) => {
     const messages = Math.ceil((cap * percent) / 100);
     return { percent, messages, isReached: used >= messages };
   });

@@ -8,7 +8,18 @@ test.each(["2027-01-31T23:59:59Z", "2027-03-01T00:00:01Z"])(
   async (time) => {
     vi.useFakeTimers({ now: new Date(time) });
     onTestFinished(() => void vi.useRealTimers());
-    const usage = await readMonths(async (month) => create(MonthlyUsageSchema, { month: month || "2027-02" }));
-    expect(usage.map(({ month }) => month)).toEqual(["2027-02", "2027-01", "2026-12", "2026-11", "2026-10", "2026-09"]);
+    const { months, thresholds } = await readMonths(async (month) => ({
+      usage: create(MonthlyUsageSchema, { month: month || "2027-02" }),
+      thresholds: [50, 80],
+    }));
+    expect(thresholds).toEqual([50, 80]);
+    expect(months.map(({ month }) => month)).toEqual([
+      "2027-02",
+      "2027-01",
+      "2026-12",
+      "2026-11",
+      "2026-10",
+      "2026-09",
+    ]);
   },
 );

@@ -21,6 +21,10 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
   const { sessions } = await service.admin.sessions.listSessions({ workspaceId: CONSOLE_WORKSPACE, botSlug: bot });
   const [session] = sessions;
   await addQuestionsAndEvaluation(service, bot);
+  const { endpoint } = await service.admin.webhooks.createEndpoint({
+    workspaceId: CONSOLE_WORKSPACE,
+    changes: { url: `https://${bot}.example/events` },
+  });
   return [
     { path: "/overview", heading: "Overview", link: "Overview", text: "Messages a day" },
     { path: `/conversations?bot=${bot}`, heading: "Conversations", link: "Conversations", text: visitorId },
@@ -45,6 +49,8 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
     { path: `/evaluation?bot=${bot}`, heading: "Evaluation", link: "Evaluation", text: "Found at place 1" },
     { path: "/keys", heading: "Keys", link: "Keys", text: "bakery.example" },
     { path: "/visitors", heading: "Visitors", link: "Visitors", text: "Token optional" },
+    { path: "/webhooks", heading: "Webhooks", link: "Webhooks", text: `${bot}.example/events` },
+    { path: `/webhooks/${endpoint?.id}`, heading: `${bot}.example/events`, link: "Webhooks", text: "All events" },
     { path: "/usage", heading: "Usage", link: "Usage", text: "By month" },
     { path: "/audit-log", heading: "Audit log", link: "Audit log", text: "Added the document" },
     { path: "/no-such-page", heading: "Page not found", text: "It may be misspelt." },

@@ -52,6 +52,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
         ...consoleSso.env,
         OWNER_TOOL_PLANS: "scale",
         PLAN_MODELS: JSON.stringify({ scale: ["openai:*"] }),
+        // The webhook receivers of the tests are on this machine.
+        EGRESS_ALLOW: "127.0.0.1/32",
       },
       quota: consoleSso.env,
       // The tests' tool server is on this machine.

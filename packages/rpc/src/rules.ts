@@ -38,6 +38,12 @@ export function entryLimitsOf(field: DescField): Limits {
   return toLimits(field, getOption(field, rulesOption).each);
 }
 
+/** Returns the values that a request's field, or each entry of a list, permits by its proto; none if it permits any. */
+export function permittedValuesOf(field: DescField): readonly string[] {
+  const { in: values, each } = getOption(field, rulesOption);
+  return each?.in ?? values;
+}
+
 function toLimits(
   { parent, name }: DescField,
   { min = 0, max }: Partial<Pick<FieldRules, "min" | "max">> = {},

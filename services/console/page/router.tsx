@@ -148,6 +148,18 @@ const playgroundRoute = createRoute({
   component: lazyRouteComponent(() => import("./screens/playground.tsx"), "Playground"),
 });
 
+const webhooksRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/webhooks",
+  component: lazyRouteComponent(() => import("./screens/webhooks.tsx"), "Webhooks"),
+});
+
+const webhookRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/webhooks/$id",
+  component: lazyRouteComponent(() => import("./screens/webhook.tsx"), "Webhook"),
+});
+
 const usageRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/usage",
@@ -186,6 +198,8 @@ const routeTree = rootRoute.addChildren([
     moderationRoute,
     toolsRoute,
     playgroundRoute,
+    webhooksRoute,
+    webhookRoute,
     usageRoute,
     auditLogRoute,
     notFoundRoute,

@@ -46,6 +46,7 @@ const GROUPS = [
     screens: [
       { to: "/keys", name: t("Keys"), icon: "key" },
       { to: "/visitors", name: t("Visitors"), icon: "user" },
+      { to: "/webhooks", name: t("Webhooks"), icon: "link" },
       { to: "/usage", name: t("Usage"), icon: "chart" },
       { to: "/audit-log", name: t("Audit log"), icon: "clock" },
     ],

@@ -12,6 +12,7 @@ import {
   SessionAdminService,
   ToolAdminService,
   TurnAdminService,
+  WebhookAdminService,
 } from "@parley/rpc/conversation";
 import { AuditLogAdminService as QuotaAuditLogAdminService, WorkspaceAdminService } from "@parley/rpc/quota";
 import { toConnectError } from "./response-error.ts";
@@ -33,6 +34,7 @@ export const moderation = createClient(ModerationAdminService, transport);
 export const workspaces = createClient(WorkspaceAdminService, transport);
 export const sessions = createClient(SessionAdminService, transport);
 export const turns = createClient(TurnAdminService, transport);
+export const webhooks = createClient(WebhookAdminService, transport);
 export const tools = createClient(ToolAdminService, transport);
 /** The conversation service and the quota service each keep an audit log of their own admin methods. */
 export const auditLogs = [

@@ -65,6 +65,11 @@ const TEXTS: Readonly<Record<string, string>> = {
   ),
   model_not_permitted: t("Your plan does not include this model. Choose one of the suggestions."),
   workspace_not_found: t("This workspace does not exist. Ask the operator to create it."),
+  webhook_not_found: t("This webhook no longer exists."),
+  webhook_disabled: t("The webhook is disabled. Enable it first."),
+  webhooks_off: t("Webhooks are off. The operator must set ENCRYPTION_KEY."),
+  too_many_webhooks: t("A workspace can have at most 20 webhooks. Delete one first."),
+  delivery_not_found: t("No event of the last 30 days has such a number."),
   forbidden: FORBIDDEN,
   unavailable: UNAVAILABLE,
 };

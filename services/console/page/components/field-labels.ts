@@ -8,7 +8,9 @@ const FIELD_LABELS: Readonly<Record<string, string>> = {
   challenge: t("Challenge"),
   customCssVars: t("CSS variables"),
   domains: t("Domains"),
+  enabled: t("Enabled"),
   http: t("Address"),
+  includeContent: t("With the texts of messages"),
   identity: t("Visitor token"),
   mcp: t("Address"),
   pattern: t("Pattern"),
@@ -16,6 +18,9 @@ const FIELD_LABELS: Readonly<Record<string, string>> = {
   reason: t("Reason"),
   secret: t("Secret"),
   slug: t("Short name"),
+  thresholds: t("Warning thresholds"),
+  types: t("Events"),
+  url: t("Address"),
   words: t("Words"),
 };
 

@@ -12,7 +12,9 @@ export function requireWebhookUrl(text: string, policy: EgressPolicy): string {
   if (url.username !== "" || url.password !== "") throw invalidArgument("url must not contain a user name or password");
   const host = url.hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0 && !policy.permits(host))
-    throw invalidArgument("url leads to a private address, which only the operator can permit with EGRESS_ALLOW");
+    throw invalidArgument(
+      "url must be a public address: only the operator can permit a private one, with EGRESS_ALLOW",
+    );
   url.hash = "";
   return url.href;
 }

@@ -490,7 +490,7 @@ describe("parley knowledge", () => {
     const { code, stdout, stderr } = await runCliInProcess(args, env, dir);
     expect(code).toBe(1);
     expect(stderr.split("\n").filter((line) => line.startsWith("parley: "))).toEqual([
-      "parley: latin.txt: content must be text in UTF-8, or in UTF-16 with a byte order mark",
+      "parley: latin.txt: content must be text in UTF-8 or UTF-16: save it as UTF-8",
       `parley: ${join(dir, "missing.md")} does not exist: check the path`,
       "parley: large.txt is larger than 4 MiB: split it into smaller files",
       "parley: sheet.ods has an unsupported format: convert it to .txt, .md, .html, .csv, .tsv, .docx, .xlsx or .pdf",

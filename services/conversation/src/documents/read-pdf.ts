@@ -1,7 +1,8 @@
 import { getDocumentProxy } from "unpdf";
 import { withoutNul } from "../text.ts";
 import type { Block } from "./block.ts";
-import { combineRuns, type PdfLine, splitPdf } from "./pdf-blocks.ts";
+import { splitPdf } from "./pdf-blocks.ts";
+import { type PdfLine, toLines } from "./pdf-lines.ts";
 import { UnreadableError } from "./unreadable-error.ts";
 
 const MAX_PAGES = 2_000;
@@ -26,11 +27,19 @@ async function readPages(content: Uint8Array): Promise<PdfLine[][]> {
     const { items } = await page.getTextContent();
     const runs = items.flatMap((item) =>
       "str" in item
-        ? [{ text: withoutNul(item.str), size: item.height, y: Number(item.transform[5]), endsLine: item.hasEOL }]
+        ? [
+            {
+              text: withoutNul(item.str),
+              x: Number(item.transform[4]),
+              y: Number(item.transform[5]),
+              width: item.width,
+              size: item.height,
+            },
+          ]
         : [],
     );
     // The text runs of a page take several times the memory of its lines, so the runs are combined before the next page is read.
-    pages.push(combineRuns(runs));
+    pages.push(toLines(runs));
     page.cleanup();
   }
   // Frees the parser's memory before the blocks are built.

@@ -80,7 +80,7 @@ export function createKnowledgeAdmin({
   };
   const fetcher = new DocumentFetcher({ egress, maxBytes: MAX_DOCUMENT_BYTES, log });
   const requireSourceRef = async (request: BotFields & { name: string }): Promise<SourceRef> => {
-    const ref = { workspaceId: request.workspaceId, botId: await requireBotId(database, request), name: request.name };
+    const ref = { workspaceId: request.workspaceId, botId: await requireBotId(database, request), name: request.name.normalize("NFC") };
     if (request.name.includes("\0")) throw sourceNotFound();
     return ref;
   };
@@ -118,7 +118,8 @@ export function createKnowledgeAdmin({
       }
     },
     async listSources(request) {
-      const { workspaceId, query, pageToken } = request;
+      const { workspaceId, pageToken } = request;
+      const query = request.query.normalize("NFC");
       const size = request.pageSize || DEFAULT_SOURCES;
       const botId = await requireBotId(database, request);
       const status = await findEmbeddingStatus(workspaceId);
@@ -155,7 +156,7 @@ export function createKnowledgeAdmin({
       return { source: toMessage(source, await findEmbeddingStatus(request.workspaceId)), text };
     },
     async renameSource(request) {
-      const newName = request.newName.trim();
+      const newName = normalizeName(request.newName);
       const renamed = await renameSource(database, await requireSourceRef(request), newName);
       if (renamed === "exists")
         throw new ServiceError("already_exists", "source_exists", "the bot has another document of this name");
@@ -190,7 +191,7 @@ function readContent({ format, content }: AddSourceRequest): RawDocument {
 
 /** Converts a text that is not UTF-8 by its byte order mark or an HTML document's meta element, as the text of a URL. */
 function decodeText({ format, content }: RawDocument): RawDocument {
-  if (!isTextFormat(format) || isUtf8(content)) return { format, content };
+  if (!isTextFormat(format) || (isUtf8(content) && !content.includes(0))) return { format, content };
   try {
     return { format, content: toUtf8(content, { contentType: "", format }, { fatal: true }) };
   } catch (error) {
@@ -220,11 +221,16 @@ function requireValidContent({ format, content }: RawDocument): RawDocument {
 }
 
 function notText(): Error {
-  return invalidArgument("content must be text in UTF-8, or in UTF-16 with a byte order mark");
+  return invalidArgument("content must be text in UTF-8 or UTF-16: save it as UTF-8");
+}
+
+/** The same name can be typed with different characters, which the file systems of macOS do: é as one, or as e with an accent. */
+function normalizeName(text: string): string {
+  return text.trim().normalize("NFC");
 }
 
 function requireName(text: string): string {
-  const name = text.trim();
+  const name = normalizeName(text);
   if (name === "" || isLongerThan(name, MAX_NAME_CHARACTERS) || name.includes("\0"))
     throw invalidArgument(`name must have 1 to ${MAX_NAME_CHARACTERS} characters, and no NUL`);
   return name;

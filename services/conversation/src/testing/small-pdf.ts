@@ -1,7 +1,8 @@
-import type { PdfLine } from "../documents/pdf-blocks.ts";
+/** `x` is 50 by default, and `spacing` is added after each character. */
+export type SmallPdfLine = { text: string; size: number; y: number; x?: number; spacing?: number };
 
 /** Returns a PDF in Helvetica with a page for each list of lines. */
-export function smallPdf(pages: readonly (readonly PdfLine[])[]): Uint8Array {
+export function smallPdf(pages: readonly (readonly SmallPdfLine[])[]): Uint8Array {
   const kids = pages.map((_, index) => `${4 + index * 2} 0 R`).join(" ");
   return pdfFile([
     "<< /Type /Catalog /Pages 2 0 R >>",
@@ -9,7 +10,7 @@ export function smallPdf(pages: readonly (readonly PdfLine[])[]): Uint8Array {
     "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ...pages.flatMap((lines, index) => {
       const content = lines
-        .map(({ text, size, y }) => `BT /F1 ${size} Tf 50 ${y} Td (${text.replace(/[\\()]/g, "\\$&")}) Tj ET`)
+        .map(({ text, size, y, x = 50, spacing = 0 }) => `BT /F1 ${size} Tf ${spacing} Tc ${x} ${y} Td (${text.replace(/[\\()]/g, "\\$&")}) Tj ET`)
         .join("\n");
       return [
         `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + index * 2} 0 R >>`,

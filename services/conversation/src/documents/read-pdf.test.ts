@@ -3,7 +3,8 @@ import { type SmallPdfLine, smallPdf } from "../testing/small-pdf.ts";
 import { type PdfRun, toLines } from "./pdf-lines.ts";
 import { readPdf } from "./read-pdf.ts";
 
-const textsOf = async (...pages: SmallPdfLine[][]) => (await readPdf(new Uint8Array(smallPdf(pages)))).map(({ text }) => text);
+const textsOf = async (...pages: SmallPdfLine[][]) =>
+  (await readPdf(new Uint8Array(smallPdf(pages)))).map(({ text }) => text);
 const at = (x: number, y: number, text: string): SmallPdfLine => ({ size: 11, x, y, text });
 
 describe("readPdf", () => {
@@ -23,7 +24,9 @@ describe("readPdf", () => {
     const title = { size: 20, y: 740, x: 50, text: "A title that is longer than the left of the columns" };
     const mixed = left.flatMap((line, index) => [right[index] ?? line, line]);
     expect(await textsOf([...mixed, title])).toEqual(
-      ["left", "right"].map((name) => [1, 2, 3, 4, 5].map((line) => `The ${name} column has its line ${line}`).join(" ")),
+      ["left", "right"].map((name) =>
+        [1, 2, 3, 4, 5].map((line) => `The ${name} column has its line ${line}`).join(" "),
+      ),
     );
   });
 
@@ -59,10 +62,12 @@ describe("toLines", () => {
   const run = (x: number, text: string): PdfRun => ({ text, x, y: 700, width: text.length * 6, size: 12 });
 
   test("orders Arabic and Hebrew from right to left, with numbers and Latin words among them", () => {
-    expect(toLines([run(50, "شيكل"), run(80, "4.20"), run(110, "هو"), run(128, "الخبز"), run(162, "سعر")])).toMatchObject([
-      { text: "سعر الخبز هو 4.20 شيكل" },
+    expect(
+      toLines([run(50, "شيكل"), run(80, "4.20"), run(110, "هو"), run(128, "الخبز"), run(162, "سعر")]),
+    ).toMatchObject([{ text: "سعر الخبز هو 4.20 شيكل" }]);
+    expect(toLines([run(60, "Fi"), run(45, "Wi"), run(80, "משלוח חינם")])).toMatchObject([
+      { text: "משלוח חינם Wi Fi" },
     ]);
-    expect(toLines([run(60, "Fi"), run(45, "Wi"), run(80, "משלוח חינם")])).toMatchObject([{ text: "משלוח חינם Wi Fi" }]);
     expect(toLines([run(50, "12.50"), run(300, "לחם")])).toMatchObject([{ text: "לחם; 12.50", isRow: true }]);
   });
 

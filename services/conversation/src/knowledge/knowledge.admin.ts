@@ -80,7 +80,11 @@ export function createKnowledgeAdmin({
   };
   const fetcher = new DocumentFetcher({ egress, maxBytes: MAX_DOCUMENT_BYTES, log });
   const requireSourceRef = async (request: BotFields & { name: string }): Promise<SourceRef> => {
-    const ref = { workspaceId: request.workspaceId, botId: await requireBotId(database, request), name: request.name.normalize("NFC") };
+    const ref = {
+      workspaceId: request.workspaceId,
+      botId: await requireBotId(database, request),
+      name: request.name.normalize("NFC"),
+    };
     if (request.name.includes("\0")) throw sourceNotFound();
     return ref;
   };

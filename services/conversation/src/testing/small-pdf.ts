@@ -10,7 +10,10 @@ export function smallPdf(pages: readonly (readonly SmallPdfLine[])[]): Uint8Arra
     "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ...pages.flatMap((lines, index) => {
       const content = lines
-        .map(({ text, size, y, x = 50, spacing = 0 }) => `BT /F1 ${size} Tf ${spacing} Tc ${x} ${y} Td (${text.replace(/[\\()]/g, "\\$&")}) Tj ET`)
+        .map(
+          ({ text, size, y, x = 50, spacing = 0 }) =>
+            `BT /F1 ${size} Tf ${spacing} Tc ${x} ${y} Td (${text.replace(/[\\()]/g, "\\$&")}) Tj ET`,
+        )
         .join("\n");
       return [
         `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + index * 2} 0 R >>`,

@@ -11,6 +11,7 @@ export const EVENT_TYPES: Readonly<Record<string, string>> = {
   "usage.threshold": t("The usage reaches a warning threshold"),
   "usage.resolved": t("The usage falls below a warning threshold"),
   "usage.month_closed": t("The usage of a month is final"),
+  "webhook.disabled": t("A webhook is disabled"),
 };
 
 /** Returns what an event of a delivery is about. */

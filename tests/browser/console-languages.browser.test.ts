@@ -69,6 +69,20 @@ describeInBrowser("the console's languages", (fixture) => {
     await page.signIn("/conversations", "Conversations");
     expect(await languageOf(page)).toEqual({ lang: "en", dir: "ltr" });
   });
+
+  it("says in the user's language that the console's code could not be loaded, and loads it again", async () => {
+    const { page } = await openGerman();
+    await page.tab.route("**/assets/app-*.js", (route) => route.abort());
+    await page.goto("/conversations");
+    await page.tab.getByRole("alert").getByText("Ein Teil der Konsole konnte nicht geladen werden.").waitFor();
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.tab.unrouteAll();
+    await page.tab.getByRole("button", { name: "Seite neu laden" }).click();
+    await page.tab
+      .getByRole("link", { name: "Anmelden" })
+      .or(page.tab.getByRole("button", { name: "Anmelden" }))
+      .waitFor();
+  });
 });
 
 function linkTo(page: ConsolePage, name: string): Locator {

@@ -39,6 +39,7 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
     turnId: randomUUID(),
     messageId: "987654321",
     patternId: "987654321",
+    answerId: "987654321",
     caseId: "987654321",
     kid: randomUUID().slice(0, 12),
     webhookId: randomUUID(),
@@ -54,7 +55,10 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
  * Replaces the request's identifiers in the response with their field names, so that responses are comparable. Skips numbers, which no
  * response repeats.
  */
-function maskIdentifiers(response: string, { messageId: _, patternId: __, caseId: ___, ...ids }: Identifiers): string {
+function maskIdentifiers(
+  response: string,
+  { messageId: _, patternId: __, answerId: ____, caseId: ___, ...ids }: Identifiers,
+): string {
   return Object.entries(ids).reduce((text, [field, id]) => text.replaceAll(id, field), response);
 }
 

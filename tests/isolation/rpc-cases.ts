@@ -13,6 +13,7 @@ export type Identifiers = {
   turnId: string;
   messageId: string;
   patternId: string;
+  answerId: string;
   sourceName: string;
   toolName: string;
   caseId: string;
@@ -162,6 +163,21 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
     requests: ({ workspaceId, botSlug }, ids) => [
       { workspaceId, botSlug, id: ids.patternId },
       { workspaceId, botSlug: ids.botSlug, id: ids.patternId },
+    ],
+  },
+  "parley.conversation.v1.AnswerAdminService/AddAnswer": ofBot({ questions: ["q"], answer: "a" }),
+  "parley.conversation.v1.AnswerAdminService/UpdateAnswer": {
+    requests: ({ workspaceId, botSlug }, ids) => [
+      { workspaceId, botSlug, id: ids.answerId, answer: "mine now" },
+      { workspaceId, botSlug: ids.botSlug, id: ids.answerId, answer: "mine now" },
+    ],
+  },
+  "parley.conversation.v1.AnswerAdminService/ListAnswers": ofBot(),
+  "parley.conversation.v1.AnswerAdminService/CheckMessage": ofBot({ message: "q" }),
+  "parley.conversation.v1.AnswerAdminService/RemoveAnswer": {
+    requests: ({ workspaceId, botSlug }, ids) => [
+      { workspaceId, botSlug, id: ids.answerId },
+      { workspaceId, botSlug: ids.botSlug, id: ids.answerId },
     ],
   },
   "parley.conversation.v1.ToolAdminService/PutTool": ofBot({

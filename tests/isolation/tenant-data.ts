@@ -13,6 +13,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug, publicKey } = tenant;
   const { pattern } = await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "never" });
+  const { answer } = await system.admin.answers.addAnswer({ workspaceId, botSlug, questions: ["never"], answer: "a" });
   const sourceName = `source-${randomUUID()}.txt`;
   const content = Buffer.from("Refunds take a week.");
   await system.admin.knowledge.addSource({ workspaceId, botSlug, name: sourceName, format: "txt", content });
@@ -80,6 +81,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
     creditId,
     visitorId,
     patternId: String(pattern?.id),
+    answerId: String(answer?.id),
     ...ids,
   };
 }

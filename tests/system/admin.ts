@@ -1,6 +1,7 @@
 import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import {
+  AnswerAdminService,
   BotAdminService,
   EmailAdminService,
   EvaluationAdminService,
@@ -28,6 +29,7 @@ export type AdminClients = {
   webhooks: Client<typeof WebhookAdminService>;
   emails: Client<typeof EmailAdminService>;
   moderation: Client<typeof ModerationAdminService>;
+  answers: Client<typeof AnswerAdminService>;
   knowledge: Client<typeof KnowledgeAdminService>;
   evaluations: Client<typeof EvaluationAdminService>;
   tools: Client<typeof ToolAdminService>;
@@ -64,6 +66,7 @@ export function createAdminClients(ports: OpsPorts): AdminClients {
     webhooks: createClient(WebhookAdminService, conversation),
     emails: createClient(EmailAdminService, conversation),
     moderation: createClient(ModerationAdminService, conversation),
+    answers: createClient(AnswerAdminService, conversation),
     knowledge: createClient(KnowledgeAdminService, conversation),
     evaluations: createClient(EvaluationAdminService, conversation),
     tools: createClient(ToolAdminService, conversation),

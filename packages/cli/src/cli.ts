@@ -3,6 +3,7 @@ import manifest from "../package.json" with { type: "json" };
 import { type CallAdmin, createAdminCaller } from "./admin/call.ts";
 import { type AdminTarget, findTarget } from "./admin/target.ts";
 import { addAuditLogCommand } from "./commands/audit-log.ts";
+import { addAnswerCommands } from "./commands/bot/answer.ts";
 import { addBotCommands } from "./commands/bot/bot.ts";
 import { addKeyCommands } from "./commands/bot/key.ts";
 import { addModerationCommands } from "./commands/bot/moderation.ts";
@@ -77,6 +78,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   addKeyCommands(program, context);
   addIdentityKeyCommands(program, context);
   addModerationCommands(program, context);
+  addAnswerCommands(program, context);
   addKnowledgeCommands(program, context);
   addToolCommands(program, context);
   addConversationCommands(program, context);

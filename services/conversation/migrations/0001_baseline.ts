@@ -26,6 +26,6 @@ export async function down(knex: Knex): Promise<void> {
       conversation.workspace_deletions, conversation.erasures, conversation.messages, conversation.session_visitors, conversation.sessions,
       conversation.evaluation_runs, conversation.evaluation_cases, conversation.knowledge_embeddings, conversation.knowledge_words,
       conversation.knowledge_chunks, conversation.source_texts, conversation.knowledge_sources,
-      conversation.tools, conversation.moderation_patterns, conversation.bot_logos, conversation.identity_keys, conversation.api_keys, conversation.bots;
+      conversation.tools, conversation.answers, conversation.moderation_patterns, conversation.bot_logos, conversation.identity_keys, conversation.api_keys, conversation.bots;
   `);
 }

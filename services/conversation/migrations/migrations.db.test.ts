@@ -3,6 +3,7 @@ import { sqlState } from "@parley/service-kit";
 import { migrate, revertMigrations } from "@parley/service-kit/migrations";
 import { createDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { insertAnswer } from "../src/answers/answers.store.ts";
 import { insertPattern } from "../src/bot-rules/moderation.store.ts";
 import { putTool } from "../src/bot-rules/tools.store.ts";
 import { insertLogo } from "../src/bots/logos.store.ts";
@@ -53,6 +54,7 @@ async function fill() {
     { pattern: "p", reason: "r", fallback: "", appliesTo: "both" },
     [],
   );
+  await insertAnswer(db.database, { workspaceId, botId }, { questions: ["q"], answer: "a" }, 1);
   await putTool(db.database, { workspaceId, botId }, { name: "t", definition: {}, isOwners: false }, 1);
   await addDocument(db.database, bot, "n", "words");
   await embed("m");
@@ -122,7 +124,7 @@ async function rowCounts() {
 test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(35);
+  expect(Object.keys(before)).toHaveLength(36);
   expect(Object.values(before)).not.toContain(0);
   const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);

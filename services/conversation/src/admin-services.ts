@@ -3,6 +3,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import type { PatternThreadPool } from "@parley/bot-rules/moderation";
 import type { RpcClient } from "@parley/rpc";
 import {
+  AnswerAdminService,
   AuditLogAdminService,
   BotAdminService,
   EmailAdminService,
@@ -29,6 +30,7 @@ import {
   shardOfWorkspace,
   UPLOAD_OPTIONS,
 } from "@parley/service-kit";
+import { createAnswerAdmin } from "./answers/answers.admin.ts";
 import { createModerationAdmin } from "./bot-rules/moderation.admin.ts";
 import { createToolAdmin } from "./bot-rules/tools.admin.ts";
 import { createBotAdmin } from "./bots/bots.admin.ts";
@@ -85,6 +87,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   const isEmailAvailable = config.email !== undefined;
   router.service(EmailAdminService, createEmailAdmin({ database, quota, isAvailable: isEmailAvailable }));
   router.service(ModerationAdminService, createModerationAdmin(database, deps.patternThreads));
+  router.service(AnswerAdminService, createAnswerAdmin(database));
   router.service(ToolAdminService, createToolAdmin({ database, llm: deps.llm, quota, ownerToolPlans }));
   const findEmbeddingStatus = async (workspaceId: string) => (await ofWorkspace(deps.embeddings, workspaceId)).status;
   router.service(

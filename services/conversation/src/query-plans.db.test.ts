@@ -129,6 +129,9 @@ beforeAll(async () => {
     INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback)
     SELECT b.workspace_id, b.bot_id, 'p', 'r', '' FROM conversation.bots b;
 
+    INSERT INTO conversation.answers (workspace_id, bot_id, questions, answer)
+    SELECT b.workspace_id, b.bot_id, '{q}', 'a' FROM conversation.bots b;
+
     INSERT INTO conversation.tools (workspace_id, bot_id, name, definition)
     SELECT b.workspace_id, b.bot_id, 'look_up', '{}' FROM conversation.bots b;
 

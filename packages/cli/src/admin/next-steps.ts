@@ -13,6 +13,8 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   kid_taken: "revoke the key with this kid, or give the new one another kid",
   key_not_found: "list keys with parley key list --workspace W",
   pattern_not_found: "list patterns with parley moderation list --workspace W --bot S",
+  answer_not_found: "list answers with parley answer list --workspace W --bot S",
+  too_many_answers: "remove one with parley answer remove ID --workspace W --bot S",
   patterns_too_large: "remove patterns with parley moderation remove; docs/moderation.md lists the limits",
   moderation_overloaded: "look for slow patterns with parley moderation list, and try again in a few seconds",
   source_not_found: "list documents with parley knowledge list --workspace W --bot S",

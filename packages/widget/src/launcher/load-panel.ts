@@ -1,6 +1,8 @@
 import type { HashedFile, PanelModule } from "../shared/types.ts";
 import type { Options } from "./options.ts";
 
+const TIMEOUT_MS = 10_000;
+
 let loadCount = 0;
 
 /**
@@ -38,8 +40,19 @@ export async function loadPanel(options: Options): Promise<PanelModule> {
   try {
     return (await loadModule(PANEL, options)) as PanelModule;
   } catch {
-    const response = await fetch(`${options.base}widget/manifest.json`);
-    const { modules } = (await response.json()) as { modules: { panel: HashedFile } };
+    const { modules } = await fetchManifest(options.base);
     return (await loadModule(modules.panel, options)) as PanelModule;
   }
+}
+
+type Manifest = {
+  modules: { panel: HashedFile };
+  /** The notice that the panel could not be loaded, by language. */
+  loadErrors: Readonly<Record<string, string>>;
+};
+
+/** Fetches what the server serves now, which may be newer than this launcher. */
+export async function fetchManifest(base: string): Promise<Manifest> {
+  const response = await fetch(`${base}widget/manifest.json`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+  return (await response.json()) as Manifest;
 }

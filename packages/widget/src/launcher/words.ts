@@ -1,3 +1,5 @@
+import { fetchManifest } from "./load-panel.ts";
+
 // The build reads these texts from src/lang: see globals.d.ts. Only the labels are in the launcher's file, whose size is limited.
 
 /** Returns the language of the label: `lang`, or English if there is no label in that language. */
@@ -11,8 +13,6 @@ export function createLabel(lang: string, botName: string): string {
 
 /** Returns the notice that the panel could not be loaded. It is in English if the service does not send the notice in `lang`. */
 export async function fetchLoadError(base: string, lang: string): Promise<string> {
-  const { loadErrors } = await fetch(`${base}widget/manifest.json`)
-    .then((response) => response.json() as Promise<{ loadErrors: Readonly<Record<string, string>> }>)
-    .catch(() => ({ loadErrors: {} as Readonly<Record<string, string>> }));
-  return loadErrors[lang] ?? "The chat could not be loaded. Please try again.";
+  const manifest = await fetchManifest(base).catch(() => undefined);
+  return manifest?.loadErrors[lang] ?? "The chat could not be loaded. Please try again.";
 }

@@ -32,6 +32,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   too_many_cases: t("The list can have at most 200 questions. Remove one first."),
   no_cases: t("The list has no questions. Add one first."),
   pattern_not_found: t("This rule no longer exists. Reload the page."),
+  answer_not_found: t("This answer no longer exists. Reload the page."),
   pattern_too_large: t("This rule is too large. Split it into two rules, or use fewer and smaller repetitions."),
   moderation_overloaded: t("The rules are being tried too often right now. Try again in a few seconds."),
   patterns_too_large: t(
@@ -43,6 +44,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   too_many_bots: t("A workspace can have at most 200 bots. Delete one that is not in use."),
   too_many_keys: t("A workspace can have at most 1,000 keys. Revoke those that are not in use."),
   too_many_patterns: t("A bot can have at most 100 rules. Remove one, or add the words to a rule."),
+  too_many_answers: t("A bot can have at most 200 answers. Remove one first."),
   knowledge_limit_reached: t(
     "The workspace has as much knowledge as its plan permits. Remove documents, or ask your operator for a larger plan.",
   ),

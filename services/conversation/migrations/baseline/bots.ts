@@ -79,6 +79,19 @@ export const BOTS = `
   );
   CREATE INDEX moderation_patterns_bot ON conversation.moderation_patterns (workspace_id, bot_id);
 
+  -- The answers that a bot gives word for word. The oldest wins if several have the same question.
+  CREATE TABLE conversation.answers (
+    workspace_id text NOT NULL,
+    answer_id    bigint GENERATED ALWAYS AS IDENTITY,
+    bot_id       uuid NOT NULL,
+    -- The ways in which visitors ask for it.
+    questions    text[] NOT NULL,
+    answer       text NOT NULL,
+    PRIMARY KEY (workspace_id, answer_id),
+    FOREIGN KEY (workspace_id, bot_id) REFERENCES conversation.bots
+  );
+  CREATE INDEX answers_bot ON conversation.answers (workspace_id, bot_id);
+
   -- The tools that a bot may call.
   CREATE TABLE conversation.tools (
     workspace_id text NOT NULL,

@@ -13,6 +13,8 @@ export type StoredBotConfig = BotSettings & {
   patterns: ModerationPattern[];
   /** Sorted by name. */
   tools: ToolDefinition[];
+  /** The questions of the owner's answers, oldest first. The answers themselves are read when they are given. */
+  answers: { id: number; questions: string[] }[];
 };
 
 type BotConfigRow = Omit<StoredBotConfig, keyof BotSettings> & { settings: StoredSettings };
@@ -40,7 +42,12 @@ const READ_BOT_CONFIG = `
            SELECT json_agg(t.definition ORDER BY t.name)
            FROM conversation.tools t
            WHERE t.workspace_id = b.workspace_id AND t.bot_id = b.bot_id
-         ), '[]') AS tools
+         ), '[]') AS tools,
+         coalesce((
+           SELECT json_agg(json_build_object('id', a.answer_id, 'questions', a.questions) ORDER BY a.answer_id)
+           FROM conversation.answers a
+           WHERE a.workspace_id = b.workspace_id AND a.bot_id = b.bot_id
+         ), '[]') AS answers
   FROM conversation.bots b
   WHERE b.workspace_id = $1 AND b.bot_id = $2 AND b.deleted_at IS NULL`;
 

@@ -2,14 +2,16 @@ import { type MessagePatterns, type Pattern, prepareMessagePatterns } from "@par
 import type { Tool } from "@parley/rpc/llm";
 import { type Database, isUuid, isWorkspaceId } from "@parley/service-kit";
 import { LRUCache } from "lru-cache";
+import { type PreparedQuestion, prepareQuestions } from "../answers/index.ts";
 import { parseDefinition } from "../bot-rules/index.ts";
 import { readBotConfig, type StoredBotConfig } from "./bot-config.store.ts";
 
-export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools"> & {
+export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools" | "answers"> & {
   messagePatterns: MessagePatterns;
   /** If `fallback` is empty, the bot's fallback applies. */
   replyPatterns: readonly Pattern[];
   tools: readonly Tool[];
+  answers: readonly PreparedQuestion[];
 };
 
 /** Returns a bot's configuration; undefined if the workspace has no bot with this id. */
@@ -35,6 +37,7 @@ export function createBotConfigCache(database: Database): GetBotConfig {
         messagePatterns: prepareMessagePatterns(stored.patterns.filter(({ appliesTo }) => appliesTo !== "reply")),
         replyPatterns: stored.patterns.filter(({ appliesTo }) => appliesTo !== "message"),
         tools: stored.tools.map(parseDefinition),
+        answers: prepareQuestions(stored.answers),
       };
     },
   });

@@ -70,6 +70,7 @@ export async function insertBot(
     if (stored === undefined) return "exists";
     if (copyOf !== undefined) {
       await connection.query(COPY_PATTERNS, [workspaceId, copyOf, id]);
+      await connection.query(COPY_ANSWERS, [workspaceId, copyOf, id]);
       await connection.query(COPY_LOGO, [workspaceId, copyOf, id, display.logoUrl]);
     }
     return toBot(stored);
@@ -82,6 +83,11 @@ const COPY_PATTERNS = `
   SELECT $1, $3, pattern, reason, fallback, applies_to FROM conversation.moderation_patterns
   WHERE workspace_id = $1 AND bot_id = $2 ORDER BY pattern_id`;
 
+const COPY_ANSWERS = `
+  INSERT INTO conversation.answers (workspace_id, bot_id, questions, answer)
+  SELECT $1, $3, questions, answer FROM conversation.answers
+  WHERE workspace_id = $1 AND bot_id = $2 ORDER BY answer_id`;
+
 // Only the logo in use, so that it stays when the original bot is deleted.
 const COPY_LOGO = `
   INSERT INTO conversation.bot_logos (workspace_id, bot_id, hash, content_type, content)
@@ -92,6 +98,7 @@ const COPY_LOGO = `
 const TABLES = [
   "api_keys",
   "moderation_patterns",
+  "answers",
   "tools",
   "evaluation_cases",
   "evaluation_runs",

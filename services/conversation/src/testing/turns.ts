@@ -46,6 +46,7 @@ export function newTurn(bot: Bot, fields: Partial<NewTurn> = {}): NewTurn {
     message: "Hello?",
     model: bot.model,
     chunkIds: [],
+    isGrounded: (fields.chunkIds ?? []).length > 0,
     blocked: undefined,
     keyHash: undefined,
     requestHash: undefined,

@@ -3,6 +3,7 @@ import { moderateMessage, type PatternThreadPool } from "@parley/bot-rules/moder
 import { findContinuedQuestion, isFollowUp } from "@parley/bot-rules/questions";
 import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conversation";
 import { type Database, ServiceError } from "@parley/service-kit";
+import { findAnswer, readAnswer } from "../answers/index.ts";
 import { type BotConfig, botNotFound, chooseTranslation, type GetBotConfig } from "../bots/index.ts";
 import {
   type BotKnowledge,
@@ -35,6 +36,8 @@ export type OpenTurnDeps = {
 type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
 
 const MAX_ATTEMPTS = 2;
+/** The llm-proxy's model that replies with the prompt's answer. */
+const CURATED_MODEL = "builtin:curated";
 
 /**
  * Opens a turn. Returns its prompt, the verdict of the moderation pattern that blocked the message, the existing turn with the idempotency
@@ -58,6 +61,7 @@ export async function handleOpenTurn(
   if (missingConsent !== undefined) return openWithoutConsent(database, request, bot, missingConsent);
 
   const blocked = await moderateMessage(patternThreads, workspaceId, message, bot.messagePatterns, bot.fallback);
+  const answer = blocked === undefined ? await readOwnersAnswer(database, request, bot) : undefined;
   const searchStartedAt = performance.now();
   const search = async () => {
     const continued = await readContinuedQuestion(database, request, bot);
@@ -65,13 +69,14 @@ export async function handleOpenTurn(
     const hasEmbeddings = knowledge.hasEmbeddings && !capReached.has(workspaceId);
     return searchHybrid(database, semanticSearch, { ...knowledge, hasEmbeddings }, message, continued);
   };
-  const found = blocked === undefined ? await search() : undefined;
+  const found = blocked === undefined && answer === undefined ? await search() : undefined;
   const passages = selectPassagesForPrompt(found?.passages ?? []);
-  const retrievalMs = bot.knowledge.chunks > 0 ? performance.now() - searchStartedAt : 0;
+  const retrievalMs = found !== undefined && bot.knowledge.chunks > 0 ? performance.now() - searchStartedAt : 0;
   const turn = {
     ...request,
-    model: bot.model,
+    model: answer === undefined ? bot.model : CURATED_MODEL,
     chunkIds: passages.map((passage) => passage.id),
+    isGrounded: passages.length > 0 || answer !== undefined,
     blocked,
     consentVersion: readGivenConsent(bot, request),
     ...(request.keyHash.length === 0 && { keyHash: undefined, requestHash: undefined }),
@@ -94,10 +99,10 @@ export async function handleOpenTurn(
     return { messageId, blocked, model: bot.model };
   }
   const terms = found?.terms ?? [];
-  const prompt = encodePrompt({ bot, passages, terms, history: opened.history, message });
+  const prompt = encodePrompt({ bot, passages, terms, history: opened.history, message, answer });
   return {
     messageId,
-    model: bot.model,
+    model: turn.model,
     prompt,
     retrievalMicroseconds: BigInt(Math.round(retrievalMs * 1_000)),
     databaseTimeMicroseconds: BigInt(opened.databaseTimeMicroseconds),
@@ -160,12 +165,24 @@ async function readRepeatedTurn(
   if (blocked) return { messageId, blocked, model };
   const passages = await readPassages(database, request.workspaceId, turn.chunkIds);
   const { terms } = await searchByWords(database, toKnowledge(request, bot), message);
+  const answer = model === CURATED_MODEL ? await readOwnersAnswer(database, request, bot) : undefined;
   return {
     messageId,
-    model,
-    prompt: encodePrompt({ bot, passages, terms, history, message }),
+    // The owner may have removed the answer since.
+    model: model === CURATED_MODEL && answer === undefined ? bot.model : model,
+    prompt: encodePrompt({ bot, passages, terms, history, message, answer }),
     databaseTimeMicroseconds: BigInt(turn.databaseTimeMicroseconds),
   };
+}
+
+/** Returns the answer that the bot's owner has written for the message; undefined if there is none. */
+async function readOwnersAnswer(
+  database: Database,
+  { workspaceId, botId, message }: OpenTurnRequest,
+  { answers }: BotConfig,
+): Promise<string | undefined> {
+  const match = findAnswer(message, answers);
+  return match && readAnswer(database, { workspaceId, botId }, match.answerId);
 }
 
 /** Returns the visitor's question that the message continues; empty if there is none. Only a message that continues one needs a statement. */

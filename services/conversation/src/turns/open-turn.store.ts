@@ -24,6 +24,8 @@ export type NewTurn = RequestVisitor & {
   /** Empty for the installation's default. */
   model: string;
   chunkIds: readonly number[];
+  /** Whether the reply is based on a passage, or on an answer that the bot's owner has written. */
+  isGrounded: boolean;
   /** Set if a moderation pattern matched the message. The turn is then stored as closed. */
   blocked: Verdict | undefined;
   /** Undefined, like `requestHash`, for a turn without an idempotency key. */
@@ -133,7 +135,7 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
       key_hash, request_hash, grounded, history_start
     )
     SELECT :workspaceId, :turnId, :sessionId, user_message_id + 1, :botId, :edgeId, :status, :model, :model, :blockedReason, at, CASE WHEN :status = 'streaming' THEN NULL ELSE at END,
-           :keyHash::bytea, :requestHash::bytea, CASE WHEN :isQuestion::boolean THEN cardinality(:chunkIds::bigint[]) > 0 END, history_start
+           :keyHash::bytea, :requestHash::bytea, CASE WHEN :isQuestion::boolean THEN :isGrounded::boolean END, history_start
     FROM opened
   ), message AS (
     INSERT INTO conversation.messages (

@@ -17,14 +17,16 @@ export type KnowledgeMatches = {
 export type Exchange = { message: string; reply: string };
 
 export type PromptParts = KnowledgeMatches & {
-  bot: Omit<BotConfig, "fallbacks" | "consentTexts" | "knowledge" | "messagePatterns">;
+  bot: Omit<BotConfig, "fallbacks" | "consentTexts" | "knowledge" | "messagePatterns" | "answers">;
   /** Oldest first. */
   history: readonly Exchange[];
   message: string;
+  /** The answer that the bot's owner has written for the message. */
+  answer?: string | undefined;
 };
 
 /** Encodes a parley.llm.v1.Prompt. Its last message is `message`. */
-export function encodePrompt({ bot, passages, terms, history, message }: PromptParts): Uint8Array {
+export function encodePrompt({ bot, passages, terms, history, message, answer = "" }: PromptParts): Uint8Array {
   const messages = history.flatMap((turn) => [
     { role: Role.USER, content: turn.message },
     { role: Role.ASSISTANT, content: turn.reply },
@@ -47,6 +49,7 @@ export function encodePrompt({ bot, passages, terms, history, message }: PromptP
         verdict: { reason, fallback: fallback || bot.fallback },
       })),
       terms: [...terms],
+      answer,
     }),
   );
 }

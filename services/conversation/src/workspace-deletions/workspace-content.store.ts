@@ -39,6 +39,7 @@ function deleteOne(database: Database, statement: string, values: unknown[]): Pr
 const TABLES = [
   "tools",
   "moderation_patterns",
+  "answers",
   "api_keys",
   "identity_keys",
   "evaluation_cases",
@@ -54,8 +55,8 @@ const TABLES = [
 ] as const;
 
 /**
- * Deletes a workspace's bots with their tools, patterns, keys and evaluations, its identity keys, its requests to erase visitors, its counts of refusals, its
- * webhook endpoints and its recipients of e-mail. The housekeeping of webhooks deletes their deliveries.
+ * Deletes a workspace's bots with their tools, patterns, answers, keys and evaluations, its identity keys, its requests to erase visitors, its counts of
+ * refusals, its webhook endpoints and its recipients of e-mail. The housekeeping of webhooks deletes their deliveries.
  */
 export async function deleteBots(database: Database, workspaceId: string): Promise<void> {
   await transaction(database, async (connection) => {

@@ -9,7 +9,15 @@ const PASSAGES = [
 ];
 
 /** Asks questions, the newest last. Returns the text and why the model stopped. */
-async function ask(...questions: string[]) {
+function ask(...questions: string[]) {
+  return complete("extractive", questions);
+}
+
+function askCurated(answer: string) {
+  return complete("curated", ["How much is a full service?"], answer);
+}
+
+async function complete(model: string, questions: readonly string[], answer = "") {
   let text = "";
   let stopCause: string | undefined;
   const messages = questions.flatMap((content) => [
@@ -17,7 +25,8 @@ async function ask(...questions: string[]) {
     create(PromptMessageSchema, { role: Role.ASSISTANT, content: "A reply." }),
   ]);
   await createBuiltinProvider().stream({
-    prompt: create(PromptSchema, { passages: PASSAGES, messages: messages.slice(0, -1) }),
+    model,
+    prompt: create(PromptSchema, { passages: PASSAGES, messages: messages.slice(0, -1), answer }),
     signal: new AbortController().signal,
     onText: (part: string) => {
       text += part;
@@ -35,6 +44,13 @@ test("an answer ends with stop, and so does a reply to a greeting", async () => 
     stopCause: "stop",
   });
   expect(await ask("Hello")).toMatchObject({ stopCause: "stop" });
+});
+
+test("the model curated replies with the owner's answer, word for word", async () => {
+  const answer = "See **My orders**.\n\n1. Open it.\n2.  Choose *Track*, and wait for a moment or two.";
+  expect(await askCurated(answer)).toEqual({ text: answer, stopCause: "stop" });
+  // Without an answer, it replies as the model extractive.
+  expect(await askCurated("")).toEqual(await ask("How much is a full service?"));
 });
 
 test("a decline ends with declined", async () => {

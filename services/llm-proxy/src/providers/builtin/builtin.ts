@@ -2,10 +2,13 @@ import { type Prompt, Role } from "@parley/rpc/llm";
 import type { CompletionRequest, Provider } from "../provider.ts";
 import { extractAnswer } from "./extract.ts";
 
-/** The provider without a language model. Its model `extractive` answers with sentences of the prompt's passages. */
+/**
+ * The provider without a language model. Its model `extractive` answers with sentences of the prompt's passages, and its model `curated` with the
+ * answer that the bot's owner has written for the message.
+ */
 export function createBuiltinProvider(now = () => new Date()): Provider {
   return {
-    hasModel: (model) => model === "extractive",
+    hasModel: (model) => model === "extractive" || model === "curated",
     stream: (request) => stream(request, now()),
     close: () => Promise.resolve(),
   };
@@ -14,9 +17,12 @@ export function createBuiltinProvider(now = () => new Date()): Provider {
 /** The answer is sent in parts of at most this many words, because a language model also sends its answer in parts. */
 const WORDS_PER_PART = 6;
 
-async function stream({ prompt, signal, onText, onFinished }: CompletionRequest, now: Date): Promise<void> {
+async function stream({ model, prompt, signal, onText, onFinished }: CompletionRequest, now: Date): Promise<void> {
   const [message = "", ...earlier] = userMessagesNewestFirst(prompt);
-  const { text, isDeclined } = extractAnswer(message, prompt, { earlier, now });
+  const isCurated = model === "curated" && prompt.answer !== "";
+  const { text, isDeclined } = isCurated
+    ? { text: prompt.answer, isDeclined: false }
+    : extractAnswer(message, prompt, { earlier, now });
   for (const part of splitAfterWords(text, WORDS_PER_PART)) {
     signal.throwIfAborted();
     await onText(part);

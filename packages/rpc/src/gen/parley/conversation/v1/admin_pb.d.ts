@@ -2595,6 +2595,339 @@ export declare type Pattern = Message<"parley.conversation.v1.Pattern"> & {
 export declare const PatternSchema: GenMessage<Pattern>;
 
 /**
+ * Answer is an answer that a bot's owner has written.
+ *
+ * @generated from message parley.conversation.v1.Answer
+ */
+export declare type Answer = Message<"parley.conversation.v1.Answer"> & {
+  /**
+   * The ID, unique in the workspace.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * The ways in which visitors ask for it, 1 to 20.
+   *
+   * @generated from field: repeated string questions = 2;
+   */
+  questions: string[];
+
+  /**
+   * The answer, in the widget's Markdown.
+   *
+   * @generated from field: string answer = 3;
+   */
+  answer: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.Answer.
+ * Use `create(AnswerSchema)` to create a new message.
+ */
+export declare const AnswerSchema: GenMessage<Answer>;
+
+/**
+ * AddAnswerRequest describes a new answer.
+ *
+ * @generated from message parley.conversation.v1.AddAnswerRequest
+ */
+export declare type AddAnswerRequest = Message<"parley.conversation.v1.AddAnswerRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The ways in which visitors ask for it, each 1 to 300 characters.
+   *
+   * @generated from field: repeated string questions = 3;
+   */
+  questions: string[];
+
+  /**
+   * The answer, in the widget's Markdown.
+   *
+   * @generated from field: string answer = 4;
+   */
+  answer: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.AddAnswerRequest.
+ * Use `create(AddAnswerRequestSchema)` to create a new message.
+ */
+export declare const AddAnswerRequestSchema: GenMessage<AddAnswerRequest>;
+
+/**
+ * AddAnswerResponse holds the new answer.
+ *
+ * @generated from message parley.conversation.v1.AddAnswerResponse
+ */
+export declare type AddAnswerResponse = Message<"parley.conversation.v1.AddAnswerResponse"> & {
+  /**
+   * The new answer.
+   *
+   * @generated from field: parley.conversation.v1.Answer answer = 1;
+   */
+  answer?: Answer | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.AddAnswerResponse.
+ * Use `create(AddAnswerResponseSchema)` to create a new message.
+ */
+export declare const AddAnswerResponseSchema: GenMessage<AddAnswerResponse>;
+
+/**
+ * UpdateAnswerRequest holds the changes of an answer.
+ *
+ * @generated from message parley.conversation.v1.UpdateAnswerRequest
+ */
+export declare type UpdateAnswerRequest = Message<"parley.conversation.v1.UpdateAnswerRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The answer's ID.
+   *
+   * @generated from field: int64 id = 3;
+   */
+  id: bigint;
+
+  /**
+   * All the ways in which visitors ask for it; empty to keep them.
+   *
+   * @generated from field: repeated string questions = 4;
+   */
+  questions: string[];
+
+  /**
+   * The answer; unset to keep it.
+   *
+   * @generated from field: optional string answer = 5;
+   */
+  answer?: string | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UpdateAnswerRequest.
+ * Use `create(UpdateAnswerRequestSchema)` to create a new message.
+ */
+export declare const UpdateAnswerRequestSchema: GenMessage<UpdateAnswerRequest>;
+
+/**
+ * UpdateAnswerResponse holds the changed answer.
+ *
+ * @generated from message parley.conversation.v1.UpdateAnswerResponse
+ */
+export declare type UpdateAnswerResponse = Message<"parley.conversation.v1.UpdateAnswerResponse"> & {
+  /**
+   * The changed answer.
+   *
+   * @generated from field: parley.conversation.v1.Answer answer = 1;
+   */
+  answer?: Answer | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UpdateAnswerResponse.
+ * Use `create(UpdateAnswerResponseSchema)` to create a new message.
+ */
+export declare const UpdateAnswerResponseSchema: GenMessage<UpdateAnswerResponse>;
+
+/**
+ * ListAnswersRequest names a bot.
+ *
+ * @generated from message parley.conversation.v1.ListAnswersRequest
+ */
+export declare type ListAnswersRequest = Message<"parley.conversation.v1.ListAnswersRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListAnswersRequest.
+ * Use `create(ListAnswersRequestSchema)` to create a new message.
+ */
+export declare const ListAnswersRequestSchema: GenMessage<ListAnswersRequest>;
+
+/**
+ * ListAnswersResponse lists answers.
+ *
+ * @generated from message parley.conversation.v1.ListAnswersResponse
+ */
+export declare type ListAnswersResponse = Message<"parley.conversation.v1.ListAnswersResponse"> & {
+  /**
+   * The answers, oldest first.
+   *
+   * @generated from field: repeated parley.conversation.v1.Answer answers = 1;
+   */
+  answers: Answer[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListAnswersResponse.
+ * Use `create(ListAnswersResponseSchema)` to create a new message.
+ */
+export declare const ListAnswersResponseSchema: GenMessage<ListAnswersResponse>;
+
+/**
+ * RemoveAnswerRequest names an answer.
+ *
+ * @generated from message parley.conversation.v1.RemoveAnswerRequest
+ */
+export declare type RemoveAnswerRequest = Message<"parley.conversation.v1.RemoveAnswerRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The answer's ID.
+   *
+   * @generated from field: int64 id = 3;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveAnswerRequest.
+ * Use `create(RemoveAnswerRequestSchema)` to create a new message.
+ */
+export declare const RemoveAnswerRequestSchema: GenMessage<RemoveAnswerRequest>;
+
+/**
+ * RemoveAnswerResponse is empty.
+ *
+ * @generated from message parley.conversation.v1.RemoveAnswerResponse
+ */
+export declare type RemoveAnswerResponse = Message<"parley.conversation.v1.RemoveAnswerResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveAnswerResponse.
+ * Use `create(RemoveAnswerResponseSchema)` to create a new message.
+ */
+export declare const RemoveAnswerResponseSchema: GenMessage<RemoveAnswerResponse>;
+
+/**
+ * CheckMessageRequest holds a message to compare.
+ *
+ * @generated from message parley.conversation.v1.CheckMessageRequest
+ */
+export declare type CheckMessageRequest = Message<"parley.conversation.v1.CheckMessageRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The message.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CheckMessageRequest.
+ * Use `create(CheckMessageRequestSchema)` to create a new message.
+ */
+export declare const CheckMessageRequestSchema: GenMessage<CheckMessageRequest>;
+
+/**
+ * CheckMessageResponse holds the most similar question.
+ *
+ * @generated from message parley.conversation.v1.CheckMessageResponse
+ */
+export declare type CheckMessageResponse = Message<"parley.conversation.v1.CheckMessageResponse"> & {
+  /**
+   * The answer that has the question; unset if no question has a word of the message.
+   *
+   * @generated from field: parley.conversation.v1.Answer answer = 1;
+   */
+  answer?: Answer | undefined;
+
+  /**
+   * The question.
+   *
+   * @generated from field: string question = 2;
+   */
+  question: string;
+
+  /**
+   * How similar it is: from 0 to 1, which means the same words.
+   *
+   * @generated from field: double similarity = 3;
+   */
+  similarity: number;
+
+  /**
+   * Whether the bot would give the answer.
+   *
+   * @generated from field: bool given = 4;
+   */
+  given: boolean;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CheckMessageResponse.
+ * Use `create(CheckMessageResponseSchema)` to create a new message.
+ */
+export declare const CheckMessageResponseSchema: GenMessage<CheckMessageResponse>;
+
+/**
  * AddPatternRequest describes a new pattern.
  *
  * @generated from message parley.conversation.v1.AddPatternRequest
@@ -6779,6 +7112,81 @@ export declare const ModerationAdminService: GenService<{
     methodKind: "unary";
     input: typeof CheckTextRequestSchema;
     output: typeof CheckTextResponseSchema;
+  },
+}>;
+
+/**
+ * AnswerAdminService manages the answers that a bot's owner has written. A bot gives such an answer word for word, without a
+ * model, to a message that asks one of its questions. A change applies to turns opened at least 5 s after it.
+ *
+ * Served as BotAdminService is.
+ *
+ * @generated from service parley.conversation.v1.AnswerAdminService
+ */
+export declare const AnswerAdminService: GenService<{
+  /**
+   * AddAnswer adds an answer to a bot. Not idempotent: every call adds an answer.
+   *
+   * Errors:
+   * - NOT_FOUND (bot_not_found).
+   * - INVALID_ARGUMENT (invalid_argument): a field is invalid, or a question has no word.
+   * - RESOURCE_EXHAUSTED (too_many_answers): the bot has 200 answers.
+   *
+   * @generated from rpc parley.conversation.v1.AnswerAdminService.AddAnswer
+   */
+  addAnswer: {
+    methodKind: "unary";
+    input: typeof AddAnswerRequestSchema;
+    output: typeof AddAnswerResponseSchema;
+  },
+  /**
+   * UpdateAnswer changes an answer. Idempotent.
+   *
+   * Errors: NOT_FOUND (bot_not_found or answer_not_found); INVALID_ARGUMENT (invalid_argument) as for AddAnswer.
+   *
+   * @generated from rpc parley.conversation.v1.AnswerAdminService.UpdateAnswer
+   */
+  updateAnswer: {
+    methodKind: "unary";
+    input: typeof UpdateAnswerRequestSchema;
+    output: typeof UpdateAnswerResponseSchema;
+  },
+  /**
+   * ListAnswers lists a bot's answers, oldest first.
+   *
+   * Errors: NOT_FOUND (bot_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.AnswerAdminService.ListAnswers
+   */
+  listAnswers: {
+    methodKind: "unary";
+    input: typeof ListAnswersRequestSchema;
+    output: typeof ListAnswersResponseSchema;
+  },
+  /**
+   * RemoveAnswer removes an answer. A repeated call fails with answer_not_found.
+   *
+   * Errors: NOT_FOUND (bot_not_found or answer_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.AnswerAdminService.RemoveAnswer
+   */
+  removeAnswer: {
+    methodKind: "unary";
+    input: typeof RemoveAnswerRequestSchema;
+    output: typeof RemoveAnswerResponseSchema;
+  },
+  /**
+   * CheckMessage returns the question of a bot's answers that is most similar to a message, and whether the bot would give
+   * its answer. Stores nothing.
+   *
+   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid message.
+   *
+   * @generated from rpc parley.conversation.v1.AnswerAdminService.CheckMessage
+   */
+  checkMessage: {
+    methodKind: "unary";
+    input: typeof CheckMessageRequestSchema;
+    output: typeof CheckMessageResponseSchema;
   },
 }>;
 

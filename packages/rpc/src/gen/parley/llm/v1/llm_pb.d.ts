@@ -423,6 +423,13 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
    * @generated from field: parley.llm.v1.ModelSettings settings = 9;
    */
   settings?: ModelSettings | undefined;
+
+  /**
+   * The answer that the bot's owner wrote for the message; empty if there is none. The model builtin:curated replies with it.
+   *
+   * @generated from field: string answer = 10;
+   */
+  answer: string;
 };
 
 /**

@@ -1,0 +1,2 @@
+export { readAnswer } from "./answers.store.ts";
+export { findAnswer, type PreparedQuestion, prepareQuestions } from "./match-question.ts";

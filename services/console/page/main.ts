@@ -10,7 +10,8 @@ import "./styles/sign-in.css";
 import "./styles/narrow.css";
 import "./styles/forced-colors.css";
 import { applyTheme, readTheme } from "./components/theme.ts";
-import { getTranslation, openLanguage } from "./i18n/language.ts";
+import { openLanguage } from "./i18n/language.ts";
+import { t } from "./i18n/translate.ts";
 
 applyTheme(readTheme());
 openLanguage()
@@ -22,21 +23,16 @@ openLanguage()
 
 /** Without React, because its code may be what could not be loaded. */
 function showLoadFailure(): void {
-  const text = "A part of the console could not be loaded. It may have been updated. Reload the page.";
+  const text = t("A part of the console could not be loaded. It may have been updated. Reload the page.");
   const heading = Object.assign(document.createElement("h1"), { textContent: "Parley" });
-  const message = Object.assign(document.createElement("p"), { role: "alert", textContent: translate(text) });
+  const message = Object.assign(document.createElement("p"), { role: "alert", textContent: text });
   const button = Object.assign(document.createElement("button"), {
     className: "button",
-    textContent: translate("Reload the page"),
+    textContent: t("Reload the page"),
   });
   button.addEventListener("click", () => location.reload());
   const screen = document.createElement("main");
   screen.className = "centered";
   screen.append(heading, message, button);
   document.querySelector("#root")?.replaceChildren(screen);
-}
-
-function translate(text: string): string {
-  const translation = getTranslation(text);
-  return typeof translation === "string" ? translation : text;
 }

@@ -15,7 +15,15 @@ test("throws too_many_keyed_turns if the session is below the limit after the fi
   const messagePatterns = { list: [], json: "[]" };
   const deps = {
     database: { query },
-    botConfigs: async () => ({ model: "", fallback: "", fallbacks: {}, consentText: "", knowledge, messagePatterns }),
+    botConfigs: async () => ({
+      model: "",
+      fallback: "",
+      fallbacks: {},
+      consentText: "",
+      knowledge,
+      messagePatterns,
+      answers: [],
+    }),
     semanticSearch: { search: async () => ({ passages: [] }) },
     capReached: new Map(),
   } as unknown as OpenTurnDeps;

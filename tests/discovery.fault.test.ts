@@ -11,6 +11,8 @@ import { countOutcomes, TRUST_FORWARDED_FOR, visit } from "./system/visitors.ts"
 
 const REPLICAS = ["127.0.0.11", "127.0.0.12", "127.0.0.13"] as const;
 const NEW_REPLICA_TIMEOUT_MS = 60_000;
+/** So many batches in a row are not even by chance. */
+const EVEN_BATCHES = 4;
 /** Half of the fair share of one of three replicas. */
 const MIN_SHARE = 1 / 6;
 
@@ -52,9 +54,19 @@ test("an edge spreads its calls evenly over the replicas behind one DNS name", a
       { timeout: 20_000 },
     )
     .toBeGreaterThan(0);
-  const [first = 0, second = 0] = await runTurnsAndCountCalls(20);
-  expect(Math.abs(first - second)).toBeLessThanOrEqual(1);
-});
+  // A replica that does not answer a new stream within half a second, as on a busy machine, gets no calls until the next renewal.
+  let evenBatches = 0;
+  await expect
+    .poll(
+      async () => {
+        const [first = 0, second = 0] = await runTurnsAndCountCalls(20);
+        evenBatches = Math.abs(first - second) <= 1 ? evenBatches + 1 : 0;
+        return evenBatches;
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(EVEN_BATCHES);
+}, 60_000);
 
 test("an edge sends a new replica at least half its fair share within a minute, and no call fails", async () => {
   await startReplica(REPLICAS[2]);

@@ -49,3 +49,18 @@ test(`searchByWords finds at least ${MIN_FOUND_SHARE * 100} % of texts by other 
   }
   expect(missed.length / CASES.length, missed.join("\n")).toBeLessThanOrEqual(1 - MIN_FOUND_SHARE);
 }, 300_000);
+
+test("one part of a compound finds a passage, but is not among the terms", async () => {
+  const owner = await createBot(db.database);
+  await addDocument(
+    db.database,
+    owner,
+    "shop.md",
+    "# Kurse\n\nHunde sind willkommen. Der Versand kostet wenig.",
+    "german",
+  );
+  const knowledge = await readKnowledge(db.database, owner);
+  const { passages, terms } = await searchByWords(db.database, knowledge, "Hundefutter");
+  expect(passages).toHaveLength(1);
+  expect(terms).toEqual([]);
+});

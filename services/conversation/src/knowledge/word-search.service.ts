@@ -47,7 +47,7 @@ export async function searchByWords(
   const added = [...new Set([...tokenize(context.slice(0, MAX_QUERY_CHARACTERS)), ...compounds])]
     .filter((word) => !words.has(word))
     .slice(0, MAX_QUERY_WORDS);
-  const find = async (ofMessage: ReadonlySet<string>) => {
+  const find = async (ofMessage: ReadonlySet<string>, hidden: ReadonlySet<string> = new Set()) => {
     const query = [
       ...[...ofMessage].map((word) => toQueryWord(word)),
       ...spellings.filter(({ word }) => !ofMessage.has(word)).map(toSpellingOfQuery),
@@ -56,7 +56,7 @@ export async function searchByWords(
     const found = await findPassages(database, bot, query);
     const known = new Set(found.frequencies.filter(({ chunks }) => chunks > 0).map(({ word }) => word));
     const inUse = listWordsInUse(ofMessage, spellings, known);
-    return { ...found, known, terms: found.terms.filter(({ word }) => inUse.has(word)) };
+    return { ...found, known, terms: found.terms.filter(({ word }) => inUse.has(word) && !hidden.has(word)) };
   };
   const found = await find(words);
   const unknown = found.frequencies
@@ -65,7 +65,16 @@ export async function searchByWords(
     .filter((word) => !spellings.some((each) => each.of.includes(word) && found.known.has(each.word)));
   const corrections = await readCorrections(database, bot, [...new Set(unknown)].filter(isCorrectableSubject));
   if (corrections.size === 0) return found;
-  return find(new Set([...words].flatMap((word) => corrections.get(word) ?? [word])));
+  // One part of a compound finds passages, but is no evidence that they answer: Hunde of Hundefutter.
+  const parts = [...corrections].flatMap(([word, found]) =>
+    found.length === 1 && found.some((part) => part.length < word.length && listCompoundParts(word).includes(part))
+      ? found
+      : [],
+  );
+  return find(
+    new Set([...words].flatMap((word) => corrections.get(word) ?? [word])),
+    new Set(parts.filter((part) => !words.has(part))),
+  );
 }
 
 function toQueryWord(word: string, factor = 1): QueryWord {

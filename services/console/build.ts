@@ -51,9 +51,25 @@ export async function buildConsole(
   directory: string,
   { brotliQuality = constants.BROTLI_MAX_QUALITY }: { brotliQuality?: number } = {},
 ): Promise<ConsoleBuild> {
-  // Vite includes React's development build unless NODE_ENV is `production`. Vitest sets it to `test`.
-  // biome-ignore lint/style/noProcessEnv: Vite reads NODE_ENV only from process.env
-  process.env.NODE_ENV = "production";
+  await withProductionEnv(() => buildPage(directory));
+  await compress(join(directory, "assets"), brotliQuality);
+  return { firstLoadBytes: await measureFirstLoad(directory) };
+}
+
+/** Vite includes React's development build unless NODE_ENV is `production`. Vitest sets it to `test`, and a test file that runs later needs that. */
+async function withProductionEnv(work: () => Promise<void>): Promise<void> {
+  const { env } = process;
+  const previous = env.NODE_ENV;
+  env.NODE_ENV = "production";
+  try {
+    await work();
+  } finally {
+    if (previous === undefined) delete env.NODE_ENV;
+    else env.NODE_ENV = previous;
+  }
+}
+
+async function buildPage(directory: string): Promise<void> {
   await build({
     root: PAGE,
     configFile: false,
@@ -76,8 +92,6 @@ export async function buildConsole(
       },
     },
   });
-  await compress(join(directory, "assets"), brotliQuality);
-  return { firstLoadBytes: await measureFirstLoad(directory) };
 }
 
 async function compress(directory: string, brotliQuality: number): Promise<void> {

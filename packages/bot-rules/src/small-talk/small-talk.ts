@@ -114,14 +114,17 @@ const PHRASES: Record<string, Partial<Record<SmallTalkKind | "filler", string>>>
   },
 };
 
-/** The longest first. Phrases of several languages, such as "hallo", belong to the first. */
-const SORTED_PHRASES: readonly Phrase[] = Object.entries(PHRASES)
-  .flatMap(([language, kinds]) =>
-    Object.entries(kinds).flatMap(([kind, list]) =>
-      list.split("|").map((text) => ({ text: normalize(text), kind: kind as Phrase["kind"], language })),
-    ),
-  )
-  .sort((one, other) => other.text.length - one.text.length);
+/** By the first character, the longest first. Phrases of several languages, such as "hallo", belong to the first. */
+const PHRASES_BY_CHARACTER = Map.groupBy(
+  Object.entries(PHRASES)
+    .flatMap(([language, kinds]) =>
+      Object.entries(kinds).flatMap(([kind, list]) =>
+        list.split("|").map((text): Phrase => ({ text: normalize(text), kind: kind as Phrase["kind"], language })),
+      ),
+    )
+    .sort((one, other) => other.text.length - one.text.length),
+  ({ text }) => text.charAt(0),
+);
 
 /** Longer messages are not small talk. */
 const MAX_CHARACTERS = 80;
@@ -140,7 +143,7 @@ function readPhrases(text: string): Phrase[] {
   const found: Phrase[] = [];
   let rest = text;
   while (rest !== "") {
-    const phrase = SORTED_PHRASES.find((each) => startsWithPhrase(rest, each.text));
+    const phrase = PHRASES_BY_CHARACTER.get(rest.charAt(0))?.find((each) => startsWithPhrase(rest, each.text));
     if (phrase === undefined) return [];
     found.push(phrase);
     rest = rest.slice(phrase.text.length).trimStart();

@@ -24,6 +24,8 @@ export type HybridMatches = {
   semanticResult: SemanticSearchResult | undefined;
 };
 
+const NO_MATCHES: HybridMatches = { passages: [], terms: [], semanticResult: undefined };
+
 /** Limits the continued question in the text for the semantic search, so that the message fits too. */
 const MAX_CONTINUED_CHARACTERS = 500;
 
@@ -38,6 +40,7 @@ export async function searchHybrid(
   message: string,
   continued = "",
 ): Promise<HybridMatches> {
+  if (bot.chunks === 0) return NO_MATCHES;
   const day = listNamesOfRelativeDay(message, bot.timeZone, new Date());
   const synonyms = [message, continued].flatMap((each) => listSynonyms(each.slice(0, MAX_QUERY_CHARACTERS)));
   const context = [continued, ...day, ...synonyms].join(" ");

@@ -461,7 +461,7 @@ describe("parley knowledge", () => {
         "PLACE  BEFORE  DOCUMENT    QUESTION",
         "1      1       returns.md  Are returns free of charge?",
         "1      none    returns.md  What about exchanges?",
-        "The expected document was found for 2 of 2 questions, previously for 1 of 2 questions.\n",
+        "The expected document or an answer was found for 2 of 2 questions, previously for 1 of 2 questions.\n",
       ].join("\n"),
     );
   });

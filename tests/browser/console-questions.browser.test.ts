@@ -43,7 +43,7 @@ describeInBrowser("questions in the console", (fixture) => {
     await keyboard.press("Enter");
     await page.heading("Evaluation").waitFor();
     expect(await page.field("Question").inputValue()).toBe("Where do I get a voucher?");
-    await page.tabTo("Document that answers it");
+    await page.tabTo("What answers it");
     await keyboard.type("gift");
     await page.tabTo("Add question");
     await keyboard.press("Enter");
@@ -51,7 +51,7 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.tabTo("Run");
     await keyboard.press("Enter");
     await page.tab.getByText("Found at place 1").waitFor();
-    await eventually(() => page.announcement.innerText()).toBe("Found the document for 1 of 1 question.");
+    await eventually(() => page.announcement.innerText()).toBe("Found in the last run: 1 of 1");
     expect(page.problems).toEqual([]);
   });
 
@@ -70,6 +70,9 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
     const rows = page.tab.getByRole("list", { name: "Unanswered questions" }).getByRole("listitem");
     await rows.first().waitFor();
+    expect(await rows.count()).toBe(1);
+    await page.field("Status").selectOption("All");
+    await eventually(() => rows.count()).toBe(2);
     const answered = await rows.evaluateAll((all) => all.map((row) => row.querySelector(".badge")?.textContent));
     expect(answered).toEqual([undefined, "Answered since by Where can I park?"]);
     expect(await page.findAxeViolations()).toEqual([]);

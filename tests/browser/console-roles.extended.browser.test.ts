@@ -60,7 +60,7 @@ describeInBrowser("roles in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("leaves the audit log out of a viewer's navigation, and shows who may read it", async () => {
+  it("leaves the audit log and the recipients of e-mail out of a viewer's navigation, and shows who may read it", async () => {
     const { page } = await openConsole(fixture);
     await page.signInAs(VIEWER, "/audit-log");
     await page.tab.getByText("Only owners of the workspace may read the audit log.").waitFor();
@@ -68,6 +68,7 @@ describeInBrowser("roles in the console", (fixture) => {
     const names = await screens.allInnerTexts();
     expect(names).toContain("Usage");
     expect(names).not.toContain("Audit log");
+    expect(names).not.toContain("E-mail");
     await page.tab.getByRole("button", { name: /Demo viewer.*Viewer · console-tests/s }).waitFor();
   });
 
@@ -117,7 +118,7 @@ function screensOf(bot: string, sessionId: string): Screen[] {
       path: `/questions?bot=${bot}`,
       text: "Where can I park?",
       controls: [
-        ...["Bot", "Period"],
+        ...["Bot", "Status", "Period"],
         ...questions.flatMap((each) => [`Try this question: ${each}`, `Read the conversation: ${each}`]),
       ],
     },
@@ -128,6 +129,7 @@ function screensOf(bot: string, sessionId: string): Screen[] {
     },
     { path: "/keys", text: "bakery.example", controls: ["Embed"] },
     { path: "/visitors", text: "Token optional", controls: ["Language of your backend", "Copy the code"] },
+    { path: `/answers?bot=${bot}`, text: "An owner of the workspace can add one.", controls: ["Bot"] },
     { path: `/moderation?bot=${bot}`, text: "Please call us.", controls: ["Bot"] },
     {
       path: "/overview",
@@ -151,6 +153,7 @@ function screensOf(bot: string, sessionId: string): Screen[] {
       controls: ["Bot", "Read what was said here with the passages, the tools and the duration of each answer."],
     },
     { path: "/usage", text: "By month", controls: ["Download CSV", "Month"] },
+    { path: "/emails", text: "For owners only", controls: [] },
     { path: "/audit-log", text: "For owners only", controls: [] },
   ];
 }

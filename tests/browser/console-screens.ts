@@ -21,6 +21,13 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
   const { sessions } = await service.admin.sessions.listSessions({ workspaceId: CONSOLE_WORKSPACE, botSlug: bot });
   const [session] = sessions;
   await addQuestionsAndEvaluation(service, bot);
+  await service.admin.answers.addAnswer({
+    workspaceId: CONSOLE_WORKSPACE,
+    botSlug: bot,
+    questions: ["Do you bake cakes to order?", "Can I order a cake?"],
+    answer: "Yes, two days before.",
+  });
+  await service.admin.emails.addRecipient({ workspaceId: CONSOLE_WORKSPACE, address: `${bot}@example.com` });
   const { endpoint } = await service.admin.webhooks.createEndpoint({
     workspaceId: CONSOLE_WORKSPACE,
     changes: { url: `https://${bot}.example/events` },
@@ -43,6 +50,7 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
     { path: "/bots", heading: "Bots", link: "Bots", text: "Bakery guide" },
     { path: `/bots/${bot}`, heading: "Bakery guide", link: "Bots", text: "What visitors read" },
     { path: `/knowledge?bot=${bot}&question=bread`, heading: "Knowledge", link: "Knowledge", text: "delivery.md" },
+    { path: `/answers?bot=${bot}`, heading: "Answers", link: "Answers", text: "Do you bake cakes to order?" },
     { path: `/moderation?bot=${bot}`, heading: "Moderation", link: "Moderation", text: "refund" },
     { path: `/tools?bot=${bot}`, heading: "Tools", link: "Tools", text: "look_up_order" },
     { path: `/playground?bot=${bot}`, heading: "Playground", link: "Playground", text: "Read what was said here" },
@@ -51,6 +59,7 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
     { path: "/visitors", heading: "Visitors", link: "Visitors", text: "Token optional" },
     { path: "/webhooks", heading: "Webhooks", link: "Webhooks", text: `${bot}.example/events` },
     { path: `/webhooks/${endpoint?.id}`, heading: `${bot}.example/events`, link: "Webhooks", text: "All events" },
+    { path: "/emails", heading: "E-mail", link: "E-mail", text: `${bot}@example.com` },
     { path: "/usage", heading: "Usage", link: "Usage", text: "By month" },
     { path: "/audit-log", heading: "Audit log", link: "Audit log", text: "Added the document" },
     { path: "/no-such-page", heading: "Page not found", text: "It may be misspelt." },

@@ -81,10 +81,17 @@ const documentRoute = createRoute({
   component: lazyRouteComponent(() => import("./screens/document.tsx"), "Document"),
 });
 
+const answersRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/answers",
+  validateSearch: (search): { bot?: string } => toStrings(search),
+  component: lazyRouteComponent(() => import("./screens/answers.tsx"), "Answers"),
+});
+
 const questionsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/questions",
-  validateSearch: (search): { bot?: string; period?: string } => toStrings(search),
+  validateSearch: (search): { bot?: string; period?: string; state?: string } => toStrings(search),
   component: lazyRouteComponent(() => import("./screens/questions.tsx"), "Questions"),
 });
 
@@ -160,6 +167,12 @@ const webhookRoute = createRoute({
   component: lazyRouteComponent(() => import("./screens/webhook.tsx"), "Webhook"),
 });
 
+const emailsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/emails",
+  component: lazyRouteComponent(() => import("./screens/emails.tsx"), "Emails"),
+});
+
 const usageRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/usage",
@@ -191,6 +204,7 @@ const routeTree = rootRoute.addChildren([
     botRoute,
     knowledgeRoute,
     documentRoute,
+    answersRoute,
     questionsRoute,
     evaluationRoute,
     keysRoute,
@@ -200,6 +214,7 @@ const routeTree = rootRoute.addChildren([
     playgroundRoute,
     webhooksRoute,
     webhookRoute,
+    emailsRoute,
     usageRoute,
     auditLogRoute,
     notFoundRoute,

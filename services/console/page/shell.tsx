@@ -1,4 +1,4 @@
-import { AuditLogAdminService } from "@parley/rpc/conversation";
+import { AuditLogAdminService, EmailAdminService } from "@parley/rpc/conversation";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useMayCall, useSession } from "./api/session.ts";
@@ -30,6 +30,7 @@ const GROUPS = [
     screens: [
       { to: "/bots", name: t("Bots"), icon: "bot" },
       { to: "/knowledge", name: t("Knowledge"), icon: "book" },
+      { to: "/answers", name: t("Answers"), icon: "answer" },
       { to: "/moderation", name: t("Moderation"), icon: "shield" },
       { to: "/tools", name: t("Tools"), icon: "tool" },
     ],
@@ -47,6 +48,7 @@ const GROUPS = [
       { to: "/keys", name: t("Keys"), icon: "key" },
       { to: "/visitors", name: t("Visitors"), icon: "user" },
       { to: "/webhooks", name: t("Webhooks"), icon: "link" },
+      { to: "/emails", name: t("E-mail"), icon: "mail" },
       { to: "/usage", name: t("Usage"), icon: "chart" },
       { to: "/audit-log", name: t("Audit log"), icon: "clock" },
     ],
@@ -136,14 +138,17 @@ function Brand() {
 
 function Navigation() {
   const { role } = useSession();
-  const mayReadAuditLog = useMayCall(AuditLogAdminService.method.listAuditLogEntries);
+  const isShown: Readonly<Record<string, boolean>> = {
+    "/audit-log": useMayCall(AuditLogAdminService.method.listAuditLogEntries),
+    "/emails": useMayCall(EmailAdminService.method.listRecipients),
+  };
   if (role === undefined) return null;
   return (
     <nav aria-label={t("Screens")} className="navigation">
       {GROUPS.map((group) => (
         <Group key={group.name} name={group.name}>
           {group.screens
-            .filter(({ to }) => mayReadAuditLog || to !== "/audit-log")
+            .filter(({ to }) => isShown[to] ?? true)
             .map(({ to, name, icon }) => (
               <li key={to}>
                 <Link to={to} activeProps={{ className: "active" }}>

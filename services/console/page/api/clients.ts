@@ -1,8 +1,10 @@
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import {
+  AnswerAdminService,
   AuditLogAdminService,
   BotAdminService,
+  EmailAdminService,
   EvaluationAdminService,
   IdentityKeyAdminService,
   KeyAdminService,
@@ -28,7 +30,9 @@ export const bots = createClient(BotAdminService, transport);
 export const keys = createClient(KeyAdminService, transport);
 export const identityKeys = createClient(IdentityKeyAdminService, transport);
 export const knowledge = createClient(KnowledgeAdminService, transport);
+export const answers = createClient(AnswerAdminService, transport);
 export const questions = createClient(QuestionAdminService, transport);
+export const emails = createClient(EmailAdminService, transport);
 export const evaluations = createClient(EvaluationAdminService, transport);
 export const moderation = createClient(ModerationAdminService, transport);
 export const workspaces = createClient(WorkspaceAdminService, transport);

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { evaluations, questions } from "./clients.ts";
+import { answers, evaluations, questions } from "./clients.ts";
 
 /**
  * The passages that the bot's search finds for a question. A fetch may need an embedding, which the operator pays for, so the
@@ -14,9 +14,12 @@ export const questionCheckQuery = (workspaceId: string, botSlug: string, questio
     gcTime: 0,
   });
 
+/** The beginning of the keys of unansweredQuery. */
+export const unansweredKey = (workspaceId: string, botSlug: string) => ["unanswered", workspaceId, botSlug];
+
 export const unansweredQuery = (workspaceId: string, botSlug: string, days: number) =>
   queryOptions({
-    queryKey: ["unanswered", workspaceId, botSlug, days],
+    queryKey: [...unansweredKey(workspaceId, botSlug), days],
     queryFn: () => questions.listUnanswered({ workspaceId, botSlug, days }),
     enabled: botSlug !== "",
   });
@@ -25,5 +28,13 @@ export const evaluationQuery = (workspaceId: string, botSlug: string) =>
   queryOptions({
     queryKey: ["evaluation", workspaceId, botSlug],
     queryFn: () => evaluations.getEvaluation({ workspaceId, botSlug }),
+    enabled: botSlug !== "",
+  });
+
+/** The answers that the bot gives word for word, oldest first. */
+export const answersQuery = (workspaceId: string, botSlug: string) =>
+  queryOptions({
+    queryKey: ["answers", workspaceId, botSlug],
+    queryFn: async () => (await answers.listAnswers({ workspaceId, botSlug })).answers,
     enabled: botSlug !== "",
   });

@@ -12,7 +12,7 @@ import { Empty, Failure, ScreenLoading } from "./states.tsx";
 type BotScreenProps = {
   title: string;
   intro: string;
-  path: "/knowledge" | "/questions" | "/evaluation" | "/moderation" | "/tools" | "/playground";
+  path: "/knowledge" | "/answers" | "/questions" | "/evaluation" | "/moderation" | "/tools" | "/playground";
   isWide?: boolean;
   children: (bot: Bot) => ReactNode;
 };

@@ -4,6 +4,7 @@ import { t } from "../i18n/t.tsx";
 /** The labels of the fields that owners and operators change. */
 const FIELD_LABELS: Readonly<Record<string, string>> = {
   ...LABELS,
+  answer: t("Answer"),
   appliesTo: t("Applies to"),
   challenge: t("Challenge"),
   customCssVars: t("CSS variables"),
@@ -15,6 +16,7 @@ const FIELD_LABELS: Readonly<Record<string, string>> = {
   mcp: t("Address"),
   pattern: t("Pattern"),
   pemOrJwk: t("Public key"),
+  questions: t("Questions"),
   reason: t("Reason"),
   secret: t("Secret"),
   slug: t("Short name"),

@@ -60,7 +60,7 @@ type TurnProps = {
 /** A visitor's message, its reply, and the passages and tools that the reply used. */
 export function Turn(props: TurnProps) {
   const { passages, page, isShownFirst } = props;
-  const { turn, message, reply, rating, ratingReason, review, cost } = props.turn;
+  const { turn, message, reply, rating, ratingReason, review, cost, tokensCached } = props.turn;
   const mayReview = useMayCall(SessionAdminService.method.reviewMessage);
   const article = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -103,7 +103,7 @@ export function Turn(props: TurnProps) {
         )}
         {turn.knowledge.length > 0 && <Knowledge used={turn.knowledge} passages={passages} />}
         {turn.tools.length > 0 && <Tools called={turn.tools} />}
-        <TechnicalDetails turn={turn} />
+        <TechnicalDetails turn={turn} tokensCached={tokensCached} />
       </div>
     </article>
   );
@@ -162,10 +162,12 @@ function Tools({ called }: { called: readonly ToolCalled[] }) {
 }
 
 /** What the operator may ask for; nothing if no model answered. */
-function TechnicalDetails({ turn: { model, tokensIn, tokensOut, status, errorCode } }: { turn: TurnRecord }) {
+function TechnicalDetails({ turn, tokensCached }: { turn: TurnRecord; tokensCached: number }) {
+  const { model, tokensIn, tokensOut, status, errorCode } = turn;
   const details = [
     status === "done" && model !== "" && t("Model {model}", { model }),
     tokensOut > 0 && t("{tokensIn} tokens in, {tokensOut} out", { tokensIn, tokensOut }),
+    tokensCached > 0 && t("{count} of the tokens in came from the provider’s cache", { count: tokensCached }),
     errorCode !== "" && t("Code {code}", { code: errorCode }),
   ].filter((each) => each !== false);
   if (details.length === 0) return null;

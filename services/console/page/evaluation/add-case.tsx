@@ -21,12 +21,13 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
   const { workspace_id: workspaceId } = useSession();
   const sources = useQuery(sourceNamesQuery(workspaceId, botSlug));
   const [question, setQuestion] = useState(suggestedQuestion);
-  const [chosen, setChosen] = useState("");
+  const [chosen, setChosen] = useState<string>();
   const form = useFormReset(question === "");
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const names = sources.data ?? [];
-  const document = names.includes(chosen) ? chosen : (names[0] ?? "");
+  /** Empty for an answer of the owner. */
+  const document = chosen === "" || (chosen !== undefined && names.includes(chosen)) ? chosen : (names[0] ?? "");
   const adding = useMutation({
     mutationFn: (addedQuestion: string) =>
       evaluations.addCase({ workspaceId, botSlug, question: addedQuestion, document }),
@@ -54,19 +55,17 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
           onChange={({ target }) => setQuestion(target.value)}
         />
         <SelectField
-          label={t("Document that answers it")}
-          required
-          options={names.map((name) => [name, name] as const)}
+          label={t("What answers it")}
+          options={[...names.map((name) => [name, name] as const), ["", t("An answer of yours")]]}
           value={document}
           onChange={setChosen}
         />
-        <Button type="submit" isDisabled={adding.isPending || document === ""}>
+        <Button type="submit" isDisabled={adding.isPending || sources.data === undefined}>
           <Icon name="plus" />
           {adding.isPending ? t("Adding…") : t("Add question")}
         </Button>
       </form>
       {sources.error && !sources.data && <Failure error={sources.error} onRetry={sources.refetch} />}
-      {sources.data && names.length === 0 && <p className="hint">{t("The bot has no document yet. Add one first.")}</p>}
       {adding.error && (
         <p className="form-error" role="alert">
           {errorText(adding.error)}

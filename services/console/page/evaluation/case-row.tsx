@@ -1,4 +1,4 @@
-import { EvaluationAdminService, type EvaluationCase } from "@parley/rpc/conversation";
+import { EvaluationAdminService, type EvaluationCase, type EvaluationResult } from "@parley/rpc/conversation";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useRef } from "react";
@@ -15,13 +15,14 @@ import { t } from "../i18n/t.tsx";
 type CaseRowProps = {
   botSlug: string;
   evaluationCase: EvaluationCase;
-  /** The document's place in the last run's results, from 1; 0 if the document was not found. Undefined if the run did not include the case. */
-  rank: number | undefined;
+  /** The case's result in the last run. Undefined if the run did not include the case. */
+  result: EvaluationResult | undefined;
   /** The same, in the run before the last. */
-  previousRank: number | undefined;
+  previousResult: EvaluationResult | undefined;
 };
 
-export function CaseRow({ botSlug, evaluationCase: { id, question, document }, rank, previousRank }: CaseRowProps) {
+export function CaseRow({ botSlug, evaluationCase, result, previousResult }: CaseRowProps) {
+  const { id, question, document } = evaluationCase;
   const { workspace_id: workspaceId } = useSession();
   const mayRemove = useMayCall(EvaluationAdminService.method.removeCase);
   const row = useRef<HTMLLIElement>(null);
@@ -38,15 +39,15 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
   });
   return (
     <li ref={row} className="row">
-      <span className={rank === 0 ? "row-icon error" : "row-icon"}>
-        <Icon name={rank === undefined ? "question" : rank === 0 ? "alert" : "check"} />
+      <span className={result && !isFound(result) ? "row-icon error" : "row-icon"}>
+        <Icon name={result === undefined ? "question" : isFound(result) ? "check" : "alert"} />
       </span>
       <span className="row-text">
         <strong dir="auto">{question}</strong>
-        <small>{document}</small>
+        <small>{document || t("An answer of yours")}</small>
         <small>
-          {rank === undefined ? describeUnsearched(previousRank) : describePlace(rank)}
-          {previousRank !== undefined && ` · ${describePreviousPlace(previousRank)}`}
+          {result ? describeResult(result) : describeUnsearched(previousResult)}
+          {previousResult && ` · ${describePreviousResult(previousResult)}`}
           {" · "}
           <Link
             to="/knowledge"
@@ -72,15 +73,21 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
   );
 }
 
-/** For a case that was added after the last run, or that the run did not reach within its time limit. */
-function describeUnsearched(previousRank: number | undefined): string {
-  return previousRank === undefined ? t("Not run yet") : t("Not searched in the last run");
+function isFound({ rank, answerId }: EvaluationResult): boolean {
+  return rank > 0 || answerId !== 0n;
 }
 
-function describePlace(rank: number): string {
+/** For a case that was added after the last run, or that the run did not reach within its time limit. */
+function describeUnsearched(previous: EvaluationResult | undefined): string {
+  return previous === undefined ? t("Not run yet") : t("Not searched in the last run");
+}
+
+function describeResult({ rank, answerId }: EvaluationResult): string {
+  if (answerId !== 0n) return t("Your answer is given");
   return rank === 0 ? t("Not found") : t("Found at place {place}", { place: rank });
 }
 
-function describePreviousPlace(rank: number): string {
+function describePreviousResult({ rank, answerId }: EvaluationResult): string {
+  if (answerId !== 0n) return t("before: your answer was given");
   return rank === 0 ? t("before: not found") : t("before: found at place {place}", { place: rank });
 }

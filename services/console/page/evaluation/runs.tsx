@@ -120,12 +120,7 @@ function formatShare({ found, searched }: EvaluationRun): string {
 }
 
 function describeRecall({ found, searched }: EvaluationRun): string {
-  return plural(
-    searched,
-    "Found the document for {found} of {count} question.",
-    "Found the document for {found} of {count} questions.",
-    { found },
-  );
+  return `${t("Found in the last run")}: ${t("{part} of {total}", { part: found, total: searched })}`;
 }
 
 function describeGaps({ cases, searched, semanticFailures }: EvaluationRun): string[] {

@@ -6,12 +6,13 @@ import {
 } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { type RefObject, useEffect, useRef, useState } from "react";
+import { type RefObject, useRef, useState } from "react";
 import { useMayCall, useSession } from "../api/session.ts";
 import { sourcesQuery } from "../api/source-queries.ts";
 import { TextField } from "../components/field.tsx";
 import { type NextPage, ShowMore } from "../components/show-more.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { useAfterPause } from "../components/use-after-pause.ts";
 import { formatNumber } from "../i18n/numbers.ts";
 import { plural, t } from "../i18n/t.tsx";
 import { RemoveSelected } from "./remove-selected.tsx";
@@ -24,7 +25,7 @@ const SEARCH_DELAY_MS = 250;
 export function Documents({ botSlug, mayAdd }: { botSlug: string; mayAdd: boolean }) {
   const { workspace_id: workspaceId } = useSession();
   const [typed, setTyped] = useState("");
-  const query = useDelayed(typed.trim());
+  const query = useAfterPause(typed.trim(), SEARCH_DELAY_MS);
   const [hasSearched, setSearched] = useState(false);
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(
     sourcesQuery(workspaceId, botSlug, query),
@@ -71,16 +72,6 @@ export function Documents({ botSlug, mayAdd }: { botSlug: string; mayAdd: boolea
       {data && error && <Failure error={error} />}
     </section>
   );
-}
-
-/** Returns the value once it has not changed for a moment. */
-function useDelayed(value: string): string {
-  const [delayed, setDelayed] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setDelayed(value), SEARCH_DELAY_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return delayed;
 }
 
 function Usage({ usage }: { usage: KnowledgeUsage | undefined }) {

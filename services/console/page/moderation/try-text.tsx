@@ -2,12 +2,13 @@ import type { PatternMatch } from "@parley/rpc/conversation";
 import { CheckTextRequestSchema } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { moderation } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { patternsQuery } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
 import { TextArea } from "../components/field.tsx";
+import { useAfterPause } from "../components/use-after-pause.ts";
 import { t } from "../i18n/t.tsx";
 import { RuleName } from "./rule-name.tsx";
 import { type Expression, isEmpty, toFields } from "./words.ts";
@@ -27,7 +28,7 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
   const [text, setText] = useState("");
   const rule = unsaved && !isEmpty(unsaved.expression) ? unsaved : undefined;
   const input = JSON.stringify([text, rule?.appliesTo, rule?.expression]);
-  const settledInput = useAfterPause(input);
+  const settledInput = useAfterPause(input, PAUSE_MS);
   const isTyping = input !== settledInput;
   const { data, error } = useQuery({
     // Below the key of the rules, so that a changed rule is tried again.
@@ -59,16 +60,6 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
       </div>
     </div>
   );
-}
-
-/** Returns the latest value that has stayed the same for PAUSE_MS. */
-function useAfterPause(value: string): string {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }
 
 function Matches({ matches }: { matches: readonly PatternMatch[] }) {

@@ -38,9 +38,7 @@ function CasesAndRuns({ botSlug }: { botSlug: string }) {
   const mayAdd = useMayCall(EvaluationAdminService.method.addCase);
   const { data, error, refetch } = useQuery(evaluationQuery(workspaceId, botSlug));
   if (data === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
-  const [lastRanks, previousRanks] = data.runs.map(
-    ({ results }) => new Map(results.map(({ caseId, rank }) => [caseId, rank])),
-  );
+  const [last, previous] = data.runs.map(({ results }) => new Map(results.map((result) => [result.caseId, result])));
   return (
     <>
       <Runs botSlug={botSlug} runs={data.runs} hasCases={data.cases.length > 0} />
@@ -63,8 +61,8 @@ function CasesAndRuns({ botSlug }: { botSlug: string }) {
                 key={String(each.id)}
                 botSlug={botSlug}
                 evaluationCase={each}
-                rank={lastRanks?.get(each.id)}
-                previousRank={previousRanks?.get(each.id)}
+                result={last?.get(each.id)}
+                previousResult={previous?.get(each.id)}
               />
             ))}
           </ul>

@@ -4,12 +4,11 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { unansweredQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
-import { formatDateTime } from "../components/dates.ts";
-import { FactLine } from "../components/facts.tsx";
 import { SelectField } from "../components/field.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { formatNumber } from "../i18n/numbers.ts";
-import { plural, T, t } from "../i18n/t.tsx";
+import { plural, t } from "../i18n/t.tsx";
+import { QuestionRow } from "../questions/question-row.tsx";
 import "../questions/questions.css";
 
 const DAYS_OF_PERIOD = { week: 7, month: 30, quarter: 90 } as const;
@@ -17,6 +16,22 @@ type Period = keyof typeof DAYS_OF_PERIOD;
 const PERIODS = Object.entries(DAYS_OF_PERIOD).map(
   ([period, days]) => [period, plural(days, "{count} day", "{count} days")] as const,
 );
+
+/** A question is answered if a document or an answer that was added since it was last asked answers it. */
+const STATES = [
+  ["open", t("Open")],
+  ["answered", t("Answered since")],
+  ["all", t("All")],
+] as const;
+type State = (typeof STATES)[number][0];
+
+function useQuestionState(): State {
+  const { state } = useSearch({ strict: false });
+  return STATES.find(([each]) => each === state)?.[0] ?? "open";
+}
+
+const isAnswered = ({ answeredBy, answeredByAnswer }: UnansweredQuestion) =>
+  answeredBy !== "" || answeredByAnswer !== 0n;
 
 function usePeriod(): Period {
   const { period = "" } = useSearch({ strict: false });
@@ -45,39 +60,68 @@ function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
   const { workspace_id: workspaceId } = useSession();
   const navigate = useNavigate();
   const { data, error, refetch } = useQuery(unansweredQuery(workspaceId, botSlug, DAYS_OF_PERIOD[period]));
-  const choose = (value: string) => void navigate({ to: "/questions", search: { bot: botSlug, period: value } });
+  const state = useQuestionState();
+  const choose = (chosen: { period?: string; state?: string }) =>
+    void navigate({ to: "/questions", search: { bot: botSlug, period, state, ...chosen } });
+  const questions = data?.questions.filter((each) => state === "all" || isAnswered(each) === (state === "answered"));
   return (
     <section className="panel" aria-labelledby="groups">
       <div className="panel-header">
         <h2 id="groups">
           {t("Questions")}{" "}
-          {data && data.questions.length > 0 && <span className="count">{formatNumber(data.groups)}</span>}
+          {questions && questions.length > 0 && <span className="count">{formatNumber(questions.length)}</span>}
         </h2>
-        <SelectField label={t("Period")} options={PERIODS} value={period} onChange={choose} />
+        <div className="question-filters">
+          <SelectField
+            label={t("Status")}
+            options={STATES}
+            value={state}
+            onChange={(value) => choose({ state: value })}
+          />
+          <SelectField
+            label={t("Period")}
+            options={PERIODS}
+            value={period}
+            onChange={(value) => choose({ period: value })}
+          />
+        </div>
       </div>
+      <p className="visually-hidden" role="status">
+        {questions && t("Questions shown: {count}", { count: questions.length })}
+      </p>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
-      {data && <QuestionList botSlug={botSlug} response={data} />}
+      {data && questions && <QuestionList botSlug={botSlug} response={data} questions={questions} state={state} />}
     </section>
   );
 }
 
 /** Returns the text for an empty list. A partial list is based on the latest answers only. */
-function describeEmptyList({ hasKnowledge, partial }: ListUnansweredResponse): string {
+function describeEmptyList({ questions, hasKnowledge, partial }: ListUnansweredResponse, state: State): string {
+  if (state === "answered") return t("Nothing was added yet that answers one of the questions.");
+  if (questions.length > 0) return t("All questions of this period have been answered since they were asked.");
   if (partial) return t("None was found among the latest answers. Older ones were not searched.");
   return hasKnowledge
     ? t("The bot answered every question of this period from a passage or a tool, and no answer was rated bad.")
     : t("No answer was rated bad in this period.");
 }
 
-function QuestionList({ botSlug, response }: { botSlug: string; response: ListUnansweredResponse }) {
-  const { questions, hasKnowledge } = response;
+type QuestionListProps = {
+  botSlug: string;
+  response: ListUnansweredResponse;
+  /** The questions of the response that have the state. */
+  questions: readonly UnansweredQuestion[];
+  state: State;
+};
+
+function QuestionList({ botSlug, response, questions, state }: QuestionListProps) {
+  const { hasKnowledge } = response;
   const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
   return (
     <>
       {questions.length === 0 && (
         <Empty icon="check" title={t("No unanswered question")}>
-          {describeEmptyList(response)}
+          {describeEmptyList(response, state)}
         </Empty>
       )}
       {questions.length > 0 && (
@@ -124,65 +168,4 @@ function describeScope({ questions, groups, partial, repliesRead }: ListUnanswer
       ),
     );
   return parts.join(" ");
-}
-
-function QuestionRow({ botSlug, question }: { botSlug: string; question: UnansweredQuestion }) {
-  const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
-  const { example, count, ungrounded, declined, ratedDown, lastAt, sessionId, answeredBy } = question;
-  const facts = [
-    ungrounded > 0 && plural(ungrounded, "{count} without a passage", "{count} without a passage"),
-    declined > 0 && plural(declined, "{count} without an answer", "{count} without an answer"),
-    ratedDown > 0 && plural(ratedDown, "{count} rated bad", "{count} rated bad"),
-    t("last {time}", { time: formatDateTime(lastAt) }),
-  ];
-  return (
-    <li className="row question">
-      <span className="question-count">
-        <span aria-hidden="true">{formatNumber(count)}</span>
-        <span className="visually-hidden">{plural(count, "{count} time", "{count} times")}</span>
-      </span>
-      <span className="row-text">
-        <span className="row-title">
-          <strong dir="auto">{example}</strong>
-          {answeredBy !== "" && (
-            <span className="badge answered">
-              <T text="Answered since by {document}" document={<bdi>{answeredBy}</bdi>} />
-            </span>
-          )}
-        </span>
-        <small>
-          <FactLine facts={facts} />
-        </small>
-        <span className="question-links">
-          {mayAddSource && (
-            <Link
-              to="/knowledge"
-              search={{ bot: botSlug, title: example }}
-              resetScroll={false}
-              aria-label={t("Add knowledge: {question}", { question: example })}
-            >
-              {t("Add knowledge")}
-            </Link>
-          )}
-          <Link
-            to="/knowledge"
-            search={{ bot: botSlug, question: example }}
-            resetScroll={false}
-            aria-label={t("Try this question: {question}", { question: example })}
-          >
-            {t("Try this question")}
-          </Link>
-          <Link
-            to="/conversations/$id"
-            params={{ id: sessionId }}
-            search={{ question: example }}
-            resetScroll={false}
-            aria-label={t("Read the conversation: {question}", { question: example })}
-          >
-            {t("Read the conversation")}
-          </Link>
-        </span>
-      </span>
-    </li>
-  );
 }

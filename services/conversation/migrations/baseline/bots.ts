@@ -87,6 +87,8 @@ export const BOTS = `
     -- The ways in which visitors ask for it.
     questions    text[] NOT NULL,
     answer       text NOT NULL,
+    -- Tells which questions of visitors were asked before the answer was written or changed.
+    updated_at   timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (workspace_id, answer_id),
     FOREIGN KEY (workspace_id, bot_id) REFERENCES conversation.bots
   );

@@ -93,7 +93,7 @@ export const KNOWLEDGE = `
     ALTER COLUMN embedding SET STORAGE EXTERNAL;
   CREATE INDEX knowledge_embeddings_bot ON conversation.knowledge_embeddings (workspace_id, bot_id, model);
 
-  -- Owners' questions, each with the name of the document that a search must find for it.
+  -- Owners' questions, each with the name of the document that a search must find for it; empty for an answer of the owner.
   CREATE TABLE conversation.evaluation_cases (
     workspace_id text NOT NULL,
     case_id      bigint GENERATED ALWAYS AS IDENTITY,
@@ -117,7 +117,7 @@ export const KNOWLEDGE = `
     -- The cases whose semantic search failed, so that only words were searched.
     semantic_failures integer NOT NULL,
     documents         integer NOT NULL,
-    -- An array of {"caseId", "rank"}; a rank of 0 means not found.
+    -- An array of {"caseId", "rank"}; a rank of 0 means not found. With "answerId" if the bot would give this answer of its owner.
     results           jsonb NOT NULL,
     PRIMARY KEY (workspace_id, bot_id, run_id),
     FOREIGN KEY (workspace_id, bot_id) REFERENCES conversation.bots

@@ -3,9 +3,9 @@ import { type Database, type Queryable, workspaceTransaction } from "@parley/ser
 type BotRef = { workspaceId: string; botId: string };
 
 export type NewAnswer = { questions: string[]; answer: string };
-export type StoredAnswer = NewAnswer & { id: number };
+export type StoredAnswer = NewAnswer & { id: number; updatedAt: Date };
 
-const ANSWER_COLUMNS = "answer_id AS id, questions, answer";
+const ANSWER_COLUMNS = `answer_id AS id, questions, answer, updated_at AS "updatedAt"`;
 
 /** Stores an answer. Returns undefined if the bot has `limit` answers. */
 export async function insertAnswer(
@@ -33,7 +33,7 @@ export async function updateAnswer(
   { id, questions, answer }: Partial<NewAnswer> & { id: bigint },
 ): Promise<StoredAnswer | undefined> {
   const { rows } = await database.query<StoredAnswer>(
-    `UPDATE conversation.answers SET questions = coalesce($4, questions), answer = coalesce($5, answer)
+    `UPDATE conversation.answers SET questions = coalesce($4, questions), answer = coalesce($5, answer), updated_at = now()
      WHERE workspace_id = $1 AND bot_id = $2 AND answer_id = $3
      RETURNING ${ANSWER_COLUMNS}`,
     [workspaceId, botId, String(id), questions, answer],

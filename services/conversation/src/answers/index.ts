@@ -1,2 +1,2 @@
-export { readAnswer } from "./answers.store.ts";
+export { listAnswers, readAnswer } from "./answers.store.ts";
 export { findAnswer, type PreparedQuestion, prepareQuestions } from "./match-question.ts";

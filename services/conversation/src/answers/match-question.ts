@@ -1,5 +1,11 @@
 /** A question of an owner's answer, with its words for the comparison. */
-export type PreparedQuestion = { answerId: number; question: string; words: readonly string[] };
+export type PreparedQuestion = {
+  answerId: number;
+  question: string;
+  words: readonly string[];
+  /** See contentOf. */
+  content: string;
+};
 
 export type QuestionMatch = {
   answerId: number;
@@ -24,7 +30,10 @@ const DENSE_LETTER = /\p{Script=Han}|\p{Script=Katakana}|\p{Script=Hiragana}|\p{
 
 export function prepareQuestions(answers: readonly { id: number; questions: readonly string[] }[]): PreparedQuestion[] {
   return answers.flatMap(({ id, questions }) =>
-    questions.map((question) => ({ answerId: id, question, words: toWords(question) })),
+    questions.map((question) => {
+      const words = toWords(question);
+      return { answerId: id, question, words, content: contentOf(words) };
+    }),
   );
 }
 
@@ -36,8 +45,12 @@ export function toWords(text: string): string[] {
 
 /** Returns the question that a message asks; undefined if there is none. */
 export function findAnswer(message: string, questions: readonly PreparedQuestion[]): QuestionMatch | undefined {
-  if (questions.length === 0) return undefined;
-  const nearest = findNearest(message, questions);
+  if (questions.length === 0 || message.length > MAX_CHARACTERS) return undefined;
+  const content = contentOf(toWords(message));
+  const nearest = findNearest(
+    message,
+    questions.filter((each) => each.content === content),
+  );
   return nearest?.isMatch ? nearest : undefined;
 }
 
@@ -73,6 +86,11 @@ function compare(one: readonly string[], other: readonly string[]): { similarity
   const similarity = equalLetters === 0 ? 0 : equalLetters / (equalLetters + countLetters(different));
   const isOneSided = onlyOne.length === 0 || onlyOther.length === 0;
   return { similarity, isMatch: similarity >= MIN_SIMILARITY && isOneSided && !different.some(hasContent) };
+}
+
+/** Returns the words that have content. They are equal if two texts match, and a comparison of them is cheap. */
+function contentOf(words: readonly string[]): string {
+  return words.filter(hasContent).toSorted().join(" ");
 }
 
 function hasContent(word: string): boolean {

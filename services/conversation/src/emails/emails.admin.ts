@@ -14,6 +14,7 @@ import {
   listRecipients,
   type Recipient,
 } from "./recipients.store.ts";
+import { MAILED_TYPES } from "./render-email.ts";
 import { ENGLISH, LANGUAGES } from "./translate.ts";
 
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
@@ -59,7 +60,12 @@ export function createEmailAdmin({
     },
     async listRecipients({ workspaceId }) {
       const recipients = isWorkspaceId(workspaceId) ? await listRecipients(database, workspaceId) : [];
-      return { recipients: recipients.map(toListedRecipient), languages: [...LANGUAGES] };
+      return {
+        recipients: recipients.map(toListedRecipient),
+        languages: [...LANGUAGES],
+        available: isAvailable,
+        types: [...MAILED_TYPES],
+      };
     },
     async removeRecipient(request) {
       if (!(await deleteRecipient(database, requireRef(request)))) throw recipientNotFound();

@@ -17,6 +17,9 @@ const SUMMARIES: Readonly<Record<EmailType, string>> = {
   test: "Test messages: {test}",
 };
 
+/** The types of the events about which messages are sent. */
+export const MAILED_TYPES: readonly string[] = Object.keys(SUMMARIES).filter((type) => type !== "test");
+
 const CONTENTS: Readonly<Record<EmailType | "summary", (data: EventData, language: string) => Content>> = {
   "usage.threshold": ({ threshold, used, cap, month }, language) => ({
     subject: "{workspace}: {percent} of the month's messages are used",

@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { EvaluationAdminService, EvaluationCaseSchema, EvaluationRunSchema } from "@parley/rpc/conversation";
 import { type Database, FairQueue, notFound, ServiceError } from "@parley/service-kit";
+import { listAnswers, prepareQuestions } from "../answers/index.ts";
 import { requireBotId } from "../bots/index.ts";
 import {
   deleteCase,
@@ -17,7 +18,7 @@ import { type CaseSearch, runEvaluation } from "./run-evaluation.service.ts";
 
 const MAX_CASES = 200;
 
-/** Evaluates a bot's search with cases. A case is a question and the document that the search must find for it. */
+/** Evaluates a bot's search and its owner's answers with cases. A case is a question and the document that the search must find for it. */
 export function createEvaluationAdmin(
   database: Database,
   questionSearch: CaseSearch,
@@ -28,7 +29,7 @@ export function createEvaluationAdmin(
       const { workspaceId, document } = request;
       const question = request.question.trim();
       const bot = { workspaceId, botId: await requireBotId(database, request) };
-      if (document.includes("\0") || !(await hasDocument(database, bot, document)))
+      if (document.includes("\0") || (document !== "" && !(await hasDocument(database, bot, document))))
         throw notFound("source_not_found", "the bot has no document of this name");
       const added = await insertCase(database, bot, { question, document }, MAX_CASES);
       if (added === "exists")
@@ -55,7 +56,8 @@ export function createEvaluationAdmin(
         const cases = await listCases(database, bot);
         if (cases.length === 0) throw new ServiceError("failed_precondition", "no_cases", "the bot has no cases");
         questionSearch.requireSearchTimeLeft(bot.workspaceId);
-        const run = await runEvaluation(questionSearch, bot, cases, { signal });
+        const answers = prepareQuestions(await listAnswers(database, bot));
+        const run = await runEvaluation(questionSearch, bot, cases, { signal, answers });
         return { run: toRun(await insertRun(database, bot, run)) };
       });
     },
@@ -71,6 +73,10 @@ function toRun({ id, ranAt, results, ...run }: StoredRun): MessageInitShape<type
     ...run,
     id: BigInt(id),
     ranAt: ranAt.toISOString(),
-    results: results.map(({ caseId, rank }) => ({ caseId: BigInt(caseId), rank })),
+    results: results.map(({ caseId, rank, answerId = 0 }) => ({
+      caseId: BigInt(caseId),
+      rank,
+      answerId: BigInt(answerId),
+    })),
   };
 }

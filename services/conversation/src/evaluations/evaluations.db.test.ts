@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { Code, type HandlerContext } from "@connectrpc/connect";
-import { EvaluationAdminService, RunEvaluationRequestSchema } from "@parley/rpc/conversation";
+import { AnswerAdminService, EvaluationAdminService, RunEvaluationRequestSchema } from "@parley/rpc/conversation";
 import { FairQueue } from "@parley/service-kit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
@@ -53,6 +53,34 @@ test("a run returns the rank of each expected document, and a later run finds a 
   expect(runs[1]?.results).toEqual(before?.results);
 });
 
+test("a question that an owner's answer answers is found without a search, also if no document is expected for it", async () => {
+  const bot = await createBotWithDocuments();
+  const order = await addCase(bot, "Where is my order?", "");
+  const price = await addCase(bot, "Do you sell bicycles?", "delivery.txt");
+  expect(order).toMatchObject({ document: "" });
+  const run = async () => (await evaluations().runEvaluation(botFields(bot))).run;
+  const before = await run();
+  expect(before).toMatchObject({ searched: 2, found: 0 });
+  expect(before?.results).toMatchObject([
+    { caseId: order?.id, rank: 0, answerId: 0n },
+    { caseId: price?.id, rank: 0, answerId: 0n },
+  ]);
+  const answers = system.createAdminClient(AnswerAdminService);
+  const add = async (question: string) =>
+    (await answers.addAnswer({ ...botFields(bot), questions: [question], answer: "See My orders." })).answer?.id;
+  const [orderAnswer, priceAnswer] = [await add("where's my order"), await add("do you sell bicycles")];
+  const after = await run();
+  expect(after).toMatchObject({ searched: 2, found: 1 });
+  expect(after?.results).toMatchObject([
+    { caseId: order?.id, rank: 0, answerId: 0n },
+    { caseId: price?.id, rank: 0, answerId: priceAnswer },
+  ]);
+  await answers.updateAnswer({ ...botFields(bot), id: orderAnswer ?? 0n, questions: ["where is my order"] });
+  expect(await run()).toMatchObject({ searched: 2, found: 2 });
+  const { runs } = await evaluations().getEvaluation(botFields(bot));
+  expect(runs[0]?.results).toMatchObject([{ answerId: orderAnswer }, { answerId: priceAnswer }]);
+});
+
 test("the service keeps the last 20 runs of a bot, and GetEvaluation returns them with results only for the latest two", async () => {
   const [bot, other] = [await createBotWithDocuments(), await createBotWithDocuments()];
   for (const each of [bot, other]) await addCase(each, "When do you deliver?", "delivery.txt");
@@ -78,7 +106,7 @@ test("the service refuses a case with an existing question, an unknown document 
   expect(await adminFailure(addCase(bot, "When do you deliver?", "prices.txt"))).toMatchObject({
     parleyCode: "case_exists",
   });
-  for (const document of ["", "unknown.txt", "a\0b"])
+  for (const document of [" ", "unknown.txt", "a\0b"])
     expect(await adminFailure(addCase(bot, "What?", document))).toMatchObject({ parleyCode: "source_not_found" });
   for (const question of ["", "x".repeat(501), "a\0b"])
     expect(await adminFailure(addCase(bot, question, "delivery.txt"))).toMatchObject({ code: Code.InvalidArgument });

@@ -5,14 +5,14 @@ const MAX_RUNS = 20;
 /** The latest run, and the previous run for comparison. */
 const RUNS_WITH_RESULTS = 2;
 
-/** A question, and the name of the document that the search must find for it. */
+/** A question, and the name of the document that the search must find for it; empty if an owner's answer must be given. */
 export type EvaluationCase = { id: number; question: string; document: string };
 
 /**
  * `rank` is the position, counted from 1, of the document's first passage in the list of passages that a prompt would contain; 0 if the list has
- * no passage of the document.
+ * no passage of the document. `answerId` is the owner's answer that the bot would give, without a search.
  */
-export type CaseResult = { caseId: number; rank: number };
+export type CaseResult = { caseId: number; rank: number; answerId?: number };
 
 export type NewRun = {
   cases: number;

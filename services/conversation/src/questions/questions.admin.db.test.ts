@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import { KnowledgeAdminService, QuestionAdminService } from "@parley/rpc/conversation";
+import { AnswerAdminService, KnowledgeAdminService, QuestionAdminService } from "@parley/rpc/conversation";
 import { createLogger, Registry } from "@parley/service-kit";
 import { HANDBOOK } from "@parley/test-support";
 import { describe, expect, test } from "vitest";
@@ -262,6 +262,58 @@ describe("unanswered questions", () => {
     // The answer did not help this visitor.
     await ask("Where can I park my 'car'?", { rating: "down" });
     expect((await answers())[0]).toEqual(["Where can I park my 'car'?", ""]);
+  });
+
+  test("name an owner's answer that was added or changed since and is given to them, and come after the others", async () => {
+    const { bot, ask } = await createBotToAsk();
+    const parking = "Where can I park my car?";
+    for (let n = 0; n < 2; n++) await ask(parking);
+    await ask("Do you sell bicycles?");
+    const answers = system.createAdminClient(AnswerAdminService);
+    const state = async () =>
+      (await list(bot)).questions.map(({ example, answeredBy, answeredByAnswer }) => [
+        example,
+        answeredBy,
+        answeredByAnswer,
+      ]);
+    const { answer } = await answers.addAnswer({
+      ...botFields(bot),
+      questions: ["where can I park my car"],
+      answer: "Behind the shop.",
+    });
+    await addDocument(system.database, bot, "parking.md", "# Where to park your car\n\nBehind the shop.");
+    const fixed = [
+      ["Do you sell bicycles?", "", 0n],
+      [parking, "", answer?.id],
+    ];
+    expect(await state()).toEqual(fixed);
+    // The answer did not help this visitor, and a document does not replace it.
+    await ask(parking, { rating: "down" });
+    await addDocument(system.database, bot, "parking.md", "# Where to park your car\n\nBehind the garage.");
+    expect((await state())[0]).toEqual([parking, "", 0n]);
+    await answers.updateAnswer({ ...botFields(bot), id: answer?.id ?? 0n, answer: "Behind the garage." });
+    expect(await state()).toEqual(fixed);
+  });
+
+  test("are 50 open and 50 answered groups at most, so that answered ones do not displace open ones", async () => {
+    const { bot, ask } = await createBotToAsk();
+    const answers = system.createAdminClient(AnswerAdminService);
+    const words = Array.from({ length: 111 }, (_, n) => `product${n}`);
+    for (const word of words.slice(0, 60)) await ask(`Do you have ${word}?`);
+    // These are more frequent.
+    for (const word of words.slice(60)) for (let n = 0; n < 2; n++) await ask(`Do you have ${word}?`);
+    for (let start = 60; start < words.length; start += 20)
+      await answers.addAnswer({
+        ...botFields(bot),
+        questions: words.slice(start, start + 20).map((word) => `Do you have ${word}?`),
+        answer: "Yes.",
+      });
+    const { questions, groups } = await list(bot);
+    expect(groups).toBe(111);
+    expect(questions.map(({ answeredByAnswer }) => answeredByAnswer !== 0n)).toEqual([
+      ...Array(50).fill(false),
+      ...Array(50).fill(true),
+    ]);
   });
 
   test("have the latest question as the example, even if the replies finished within the same millisecond", async () => {

@@ -4,13 +4,12 @@ import type { Database } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import { QUESTION_WORDS } from "../knowledge/index.ts";
 import type { OwnerReadPool } from "../sessions/index.ts";
+import { splitAnswered } from "./answered-groups.service.ts";
 import { groupQuestions } from "./group-questions.ts";
-import { findNewerDocuments } from "./newer-documents.store.ts";
 import type { QuestionSearch } from "./question-search.service.ts";
 import { readUnanswered } from "./unanswered.store.ts";
 
 const DEFAULT_DAYS = 30;
-const MAX_GROUPS = 50;
 
 export type QuestionAdminDeps = {
   database: Database;
@@ -51,7 +50,7 @@ export function createQuestionAdmin({
       const botId = await requireBotId(database, request);
       const { languages, chunks } = await questionSearch.readKnowledge(workspaceId, botId);
       const hasKnowledge = chunks > 0;
-      const { groups, documents, repliesRead, isPartial } = await ownerReadPool.limiter.run(
+      const { groups, listed, repliesRead, isPartial } = await ownerReadPool.limiter.run(
         workspaceId,
         signal,
         async () => {
@@ -63,21 +62,18 @@ export function createQuestionAdmin({
             hasKnowledge,
             questionWords: [...QUESTION_WORDS],
           });
-          const found = groupQuestions(unanswered.questions);
-          const listed = found.slice(0, MAX_GROUPS);
-          const newer = await findNewerDocuments(ownerReadPool.database, { workspaceId, botId }, listed);
-          return { ...unanswered, groups: found, documents: newer };
+          const groups = groupQuestions(unanswered.questions);
+          const listed = await splitAnswered(ownerReadPool.database, { workspaceId, botId }, groups);
+          return { ...unanswered, groups: groups.length, listed };
         },
       );
-      const listed = groups.slice(0, MAX_GROUPS).map(({ lexemes: _, lastAt, ...group }, index) => ({
-        ...group,
-        lastAt: new Date(lastAt).toISOString(),
-        answeredBy: documents[index] ?? "",
-      }));
       return {
-        // sort is stable, so the most frequent questions stay first.
-        questions: listed.sort((one, other) => Number(one.answeredBy !== "") - Number(other.answeredBy !== "")),
-        groups: groups.length,
+        questions: listed.map(({ lexemes: _, lastAt, answeredByAnswer, ...group }) => ({
+          ...group,
+          lastAt: new Date(lastAt).toISOString(),
+          answeredByAnswer: BigInt(answeredByAnswer),
+        })),
+        groups,
         repliesRead,
         partial: isPartial,
         hasKnowledge,

@@ -4,6 +4,7 @@ import {
   CheckQuestionResponseSchema,
   EvaluationAdminService,
   type EvaluationCase,
+  type EvaluationResult,
   type EvaluationRun,
   EvaluationRunSchema,
   ListUnansweredResponseSchema,
@@ -47,9 +48,11 @@ export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, repo
         callAdmin(QuestionAdminService, async (service) => {
           const listed = await service.listUnanswered({ workspaceId, botSlug, days });
           const rows = listed.questions.map(
-            ({ count, ungrounded, declined, ratedDown, lastAt, sessionId, answeredBy, example }) => [
+            ({ count, ungrounded, declined, ratedDown, lastAt, sessionId, answeredBy, answeredByAnswer, example }) => [
               ...[count, ungrounded, declined, ratedDown],
-              ...[lastAt, sessionId, answeredBy, example],
+              ...[lastAt, sessionId],
+              answeredByAnswer === 0n ? answeredBy : `answer ${answeredByAnswer}`,
+              example,
             ],
           );
           const titles = [
@@ -108,14 +111,14 @@ function formatChecked({ passages, grounded, semanticSearch }: CheckQuestionResp
 }
 
 function formatRun(run: EvaluationRun, previous: EvaluationRun | undefined, cases: readonly EvaluationCase[]): string {
-  const previousRanks = new Map(previous?.results.map(({ caseId, rank }) => [caseId, rank]));
+  const previousPlaces = new Map(previous?.results.map((result) => [result.caseId, formatPlace(result)]));
   const caseOf = new Map(cases.map((each) => [each.id, each]));
-  const rows = run.results.map(({ caseId, rank }) => {
-    const { question = "", document = "" } = caseOf.get(caseId) ?? {};
-    return [formatRank(rank), formatRank(previousRanks.get(caseId)), document, question];
+  const rows = run.results.map((result) => {
+    const { question = "", document = "" } = caseOf.get(result.caseId) ?? {};
+    return [formatPlace(result), previousPlaces.get(result.caseId) ?? "", document, question];
   });
   const notes = [
-    `The expected document was found for ${formatRecall(run)}${previous ? `, previously for ${formatRecall(previous)}` : ""}.`,
+    `The expected document or an answer was found for ${formatRecall(run)}${previous ? `, previously for ${formatRecall(previous)}` : ""}.`,
     run.searched < run.cases &&
       `${formatCount(run.cases - run.searched, "question was", "questions were")} not searched: the time limit was reached.`,
     run.semanticFailures > 0 && `Semantic search failed for ${formatCount(run.semanticFailures, "question")}.`,
@@ -124,8 +127,8 @@ function formatRun(run: EvaluationRun, previous: EvaluationRun | undefined, case
   return [table, ...notes.map((note) => `${note}\n`)].join("");
 }
 
-function formatRank(rank: number | undefined): string {
-  if (rank === undefined) return "";
+function formatPlace({ rank, answerId }: EvaluationResult): string {
+  if (answerId !== 0n) return `answer ${answerId}`;
   return rank === 0 ? "none" : String(rank);
 }
 

@@ -2443,6 +2443,20 @@ export declare type ListRecipientsResponse = Message<"parley.conversation.v1.Lis
    * @generated from field: repeated string languages = 2;
    */
   languages: string[];
+
+  /**
+   * Whether the installation has a mail server. Without one, nothing is sent.
+   *
+   * @generated from field: bool available = 3;
+   */
+  available: boolean;
+
+  /**
+   * The types of events about which messages are sent.
+   *
+   * @generated from field: repeated string types = 4;
+   */
+  types: string[];
 };
 
 /**
@@ -6118,7 +6132,8 @@ export declare const ListUnansweredRequestSchema: GenMessage<ListUnansweredReque
  */
 export declare type ListUnansweredResponse = Message<"parley.conversation.v1.ListUnansweredResponse"> & {
   /**
-   * At most 50 groups: those without `answered_by` first, then the most frequent first. Of equally frequent groups, the latest comes first.
+   * At most 50 groups that have had no answer since, then at most 50 with `answered_by` or `answered_by_answer`. Each part has
+   * the most frequent first and, of equally frequent groups, the latest. At most the 200 most frequent groups are checked.
    *
    * @generated from field: repeated parley.conversation.v1.UnansweredQuestion questions = 1;
    */
@@ -6221,6 +6236,14 @@ export declare type UnansweredQuestion = Message<"parley.conversation.v1.Unanswe
    * @generated from field: string answered_by = 8;
    */
   answeredBy: string;
+
+  /**
+   * The ID of an owner's answer that was added or changed after the latest question, and that the bot gives to it since. 0
+   * without such an answer.
+   *
+   * @generated from field: int64 answered_by_answer = 9;
+   */
+  answeredByAnswer: bigint;
 };
 
 /**
@@ -6230,7 +6253,7 @@ export declare type UnansweredQuestion = Message<"parley.conversation.v1.Unanswe
 export declare const UnansweredQuestionSchema: GenMessage<UnansweredQuestion>;
 
 /**
- * EvaluationCase is a question whose document is known.
+ * EvaluationCase is a question for which it is known what the bot must answer from.
  *
  * @generated from message parley.conversation.v1.EvaluationCase
  */
@@ -6250,7 +6273,7 @@ export declare type EvaluationCase = Message<"parley.conversation.v1.EvaluationC
   question: string;
 
   /**
-   * The name of the document that must be found.
+   * The name of the document that must be found; empty if one of the owner's answers must be given.
    *
    * @generated from field: string document = 3;
    */
@@ -6291,7 +6314,7 @@ export declare type AddCaseRequest = Message<"parley.conversation.v1.AddCaseRequ
   question: string;
 
   /**
-   * The name of one of the bot's documents.
+   * The name of one of the bot's documents; empty if one of the owner's answers must be given.
    *
    * @generated from field: string document = 4;
    */
@@ -6508,8 +6531,8 @@ export declare type EvaluationRun = Message<"parley.conversation.v1.EvaluationRu
   searched: number;
 
   /**
-   * For how many of the searched cases a reply's prompt would contain a passage of the case's document. found / searched is
-   * the recall.
+   * For how many of the searched cases a reply's prompt would contain a passage of the case's document, or the bot would give
+   * an owner's answer. found / searched is the recall.
    *
    * @generated from field: int32 found = 5;
    */
@@ -6558,11 +6581,18 @@ export declare type EvaluationResult = Message<"parley.conversation.v1.Evaluatio
 
   /**
    * The place of the document's best passage among the passages that a reply's prompt would contain, from 1; 0 if none of
-   * them is of the document.
+   * them is of the document, or if the bot would give an owner's answer.
    *
    * @generated from field: int32 rank = 2;
    */
   rank: number;
+
+  /**
+   * The ID of the owner's answer that the bot would give; 0 if it would give none.
+   *
+   * @generated from field: int64 answer_id = 3;
+   */
+  answerId: bigint;
 };
 
 /**
@@ -7402,7 +7432,7 @@ export declare const QuestionAdminService: GenService<{
  */
 export declare const EvaluationAdminService: GenService<{
   /**
-   * AddCase adds a question and the document that must be found for it.
+   * AddCase adds a question and the document that must be found for it, if it is not for an owner's answer.
    *
    * Errors:
    * - NOT_FOUND (bot_not_found).
@@ -7443,7 +7473,8 @@ export declare const EvaluationAdminService: GenService<{
     output: typeof GetEvaluationResponseSchema;
   },
   /**
-   * RunEvaluation searches for passages on each case's question, as OpenTurn does, and stores the result. It runs two
+   * RunEvaluation searches for passages on each case's question, as OpenTurn does, and stores the result. A question that an
+   * owner's answer answers needs no search, because the bot gives that answer whatever the documents contain. It runs two
    * searches at a time, and starts none after 40 s: the remaining cases are missing from the result.
    *
    * Errors:

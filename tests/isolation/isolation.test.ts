@@ -44,6 +44,7 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
     kid: randomUUID().slice(0, 12),
     webhookId: randomUUID(),
     recipientId: randomUUID(),
+    siteId: "999999999",
     creditId: randomUUID(),
     sourceName: `source-${randomUUID()}.txt`,
     toolName: `tool_${randomUUID().slice(0, 8)}`,

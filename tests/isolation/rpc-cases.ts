@@ -20,6 +20,7 @@ export type Identifiers = {
   kid: string;
   webhookId: string;
   recipientId: string;
+  siteId: string;
   creditId: string;
   visitorId: string;
 };
@@ -53,6 +54,8 @@ export const ORDER_TOOL = {
   parameters: '{"type":"object","properties":{}}',
 };
 
+/** The egress guard refuses its address. */
+export const SITE_URL = "http://127.0.0.1:9/";
 export const WEBHOOK_URL = "https://receiver.example/events";
 
 const SMALL_GIF = Buffer.from("GIF89a\x01\0\x01\0\0\0\0;", "latin1").toString("base64");
@@ -64,6 +67,12 @@ const ofSource: ForeignIdentifierCase = {
   requests: ({ workspaceId, botSlug }, ids) => [
     { workspaceId, botSlug, name: ids.sourceName },
     { workspaceId, botSlug: ids.botSlug, name: ids.sourceName },
+  ],
+};
+const ofSite: ForeignIdentifierCase = {
+  requests: ({ workspaceId, botSlug }, ids) => [
+    { workspaceId, botSlug, id: ids.siteId },
+    { workspaceId, botSlug: ids.botSlug, id: ids.siteId },
   ],
 };
 const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId }] };
@@ -205,6 +214,12 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
     ],
   },
   "parley.conversation.v1.KnowledgeAdminService/RemoveSource": ofSource,
+  "parley.conversation.v1.SiteAdminService/PutSite": ofBot({ url: SITE_URL }),
+  "parley.conversation.v1.SiteAdminService/ListSites": ofBot(),
+  "parley.conversation.v1.SiteAdminService/GetSite": ofSite,
+  "parley.conversation.v1.SiteAdminService/RefreshSite": ofSite,
+  "parley.conversation.v1.SiteAdminService/StopSite": ofSite,
+  "parley.conversation.v1.SiteAdminService/RemoveSite": ofSite,
   "parley.conversation.v1.QuestionAdminService/CheckQuestion": ofBot({ question: "How long do refunds take?" }),
   "parley.conversation.v1.QuestionAdminService/ListUnanswered": ofBot(),
   "parley.conversation.v1.EvaluationAdminService/AddCase": {

@@ -4,11 +4,11 @@ import { chat } from "../system/chat.ts";
 import { databaseOf, queryFirstRow, readBalance } from "../system/database.ts";
 import type { SharedSystem } from "../system/shared-system.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
-import { ORDER_TOOL, type TenantData, WEBHOOK_URL } from "./rpc-cases.ts";
+import { ORDER_TOOL, SITE_URL, type TenantData, WEBHOOK_URL } from "./rpc-cases.ts";
 
 export type TenantDataWithKey = TenantData & { publicKey: string };
 
-/** Creates a tenant with one bot, session, turn, pattern, source, tool, evaluation case, identity key, webhook, recipient of e-mail and credit, and returns their identifiers. */
+/** Creates a tenant with one bot, session, turn, pattern, source, site, tool, evaluation case, identity key, webhook, recipient of e-mail and credit, and returns their identifiers. */
 export async function createTenantData(system: SharedSystem): Promise<TenantDataWithKey> {
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug, publicKey } = tenant;
@@ -32,6 +32,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
   });
   const identity = await system.admin.identityKeys.createIdentityKey({ workspaceId });
   const kid = String(identity.key?.kid);
+  const siteId = await addFailedSite(system, tenant);
   const changes = { url: WEBHOOK_URL, types: { values: ["knowledge.failed"] } };
   const webhook = await system.admin.webhooks.createEndpoint({ workspaceId, changes });
   const webhookId = String(webhook.endpoint?.id);
@@ -78,12 +79,21 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
     kid,
     webhookId,
     recipientId,
+    siteId,
     creditId,
     visitorId,
     patternId: String(pattern?.id),
     answerId: String(answer?.id),
     ...ids,
   };
+}
+
+/** Adds a site whose crawl fails, and waits until it has, so that the crawler no longer changes its rows. */
+async function addFailedSite(system: SharedSystem, { workspaceId, botSlug }: Tenant): Promise<string> {
+  const { site } = await system.admin.sites.putSite({ workspaceId, botSlug, url: SITE_URL });
+  const readState = async () => (await system.admin.sites.listSites({ workspaceId, botSlug })).sites[0]?.state;
+  await vi.waitFor(async () => expect(await readState()).toBe("failed"), { timeout: 20_000, interval: 100 });
+  return String(site?.id);
 }
 
 /** Waits until one reply of each tenant is settled and in the call log. */

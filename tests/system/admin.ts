@@ -10,6 +10,7 @@ import {
   KnowledgeAdminService,
   ModerationAdminService,
   SessionAdminService,
+  SiteAdminService,
   ToolAdminService,
   TurnAdminService,
   UsageAuditAdminService,
@@ -31,6 +32,7 @@ export type AdminClients = {
   moderation: Client<typeof ModerationAdminService>;
   answers: Client<typeof AnswerAdminService>;
   knowledge: Client<typeof KnowledgeAdminService>;
+  sites: Client<typeof SiteAdminService>;
   evaluations: Client<typeof EvaluationAdminService>;
   tools: Client<typeof ToolAdminService>;
   sessions: Client<typeof SessionAdminService>;
@@ -68,6 +70,7 @@ export function createAdminClients(ports: OpsPorts): AdminClients {
     moderation: createClient(ModerationAdminService, conversation),
     answers: createClient(AnswerAdminService, conversation),
     knowledge: createClient(KnowledgeAdminService, conversation),
+    sites: createClient(SiteAdminService, conversation),
     evaluations: createClient(EvaluationAdminService, conversation),
     tools: createClient(ToolAdminService, conversation),
     sessions: createClient(SessionAdminService, conversation),

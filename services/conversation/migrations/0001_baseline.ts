@@ -25,7 +25,8 @@ export async function down(knex: Knex): Promise<void> {
       conversation.refusal_counts, conversation.closed_turns, conversation.edges, conversation.turns,
       conversation.workspace_deletions, conversation.erasures, conversation.messages, conversation.session_visitors, conversation.sessions,
       conversation.evaluation_runs, conversation.evaluation_cases, conversation.knowledge_embeddings, conversation.knowledge_words,
-      conversation.knowledge_chunks, conversation.source_texts, conversation.knowledge_sources,
+      conversation.knowledge_chunks, conversation.source_texts, conversation.knowledge_pages, conversation.knowledge_sites,
+      conversation.knowledge_sources,
       conversation.tools, conversation.answers, conversation.moderation_patterns, conversation.bot_logos, conversation.identity_keys, conversation.api_keys, conversation.bots;
   `);
 }

@@ -14,6 +14,7 @@ import {
   ModerationAdminService,
   QuestionAdminService,
   SessionAdminService,
+  SiteAdminService,
   ToolAdminService,
   TurnAdminService,
   UsageAuditAdminService,
@@ -24,7 +25,6 @@ import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
 import {
   type AuditLog,
-  type Logger,
   requireShard,
   type ShardedDatabase,
   shardOfWorkspace,
@@ -36,18 +36,21 @@ import { createToolAdmin } from "./bot-rules/tools.admin.ts";
 import { createBotAdmin } from "./bots/bots.admin.ts";
 import type { Config } from "./config.ts";
 import { createEmailAdmin } from "./emails/index.ts";
+import type { DocumentFetcher, DocumentQueue } from "./documents/index.ts";
 import { createEvaluationAdmin } from "./evaluations/evaluations.admin.ts";
 import { createIdentityKeyAdmin } from "./identity-keys/identity-keys.admin.ts";
 import { KeyShards } from "./keys/key-shards.service.ts";
 import { createKeyAdmin } from "./keys/keys.admin.ts";
 import { createPublicKey } from "./keys/public-key.ts";
 import type { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
+import { createLimitsReader } from "./knowledge/index.ts";
 import { createKnowledgeAdmin } from "./knowledge/knowledge.admin.ts";
 import type { QuestionSearch } from "./questions/index.ts";
 import { createQuestionAdmin } from "./questions/questions.admin.ts";
 import type { OwnerReadPool } from "./sessions/index.ts";
 import type { SessionHandlers } from "./sessions/sessions.admin.ts";
 import { createTurnCostReader } from "./turns/turn-costs.service.ts";
+import { createSiteAdmin } from "./sites/index.ts";
 import { createTurnAdmin } from "./turns/turns.admin.ts";
 import { createUsageAuditAdmin, type UsageAuditShard } from "./usage-audit/usage-audit.admin.ts";
 import { createWebhookAdmin, type SecretBox } from "./webhooks/index.ts";
@@ -62,17 +65,17 @@ export type AdminServicesDeps = {
   patternThreads: PatternThreadPool;
   /** By the shard's number. */
   embeddings: readonly EmbeddingWorker[];
+  documents: { fetcher: DocumentFetcher; queue: DocumentQueue };
   questionSearch: QuestionSearch;
   auditLog: AuditLog;
   secretBox: SecretBox;
   /** By the shard's number. */
   usageAuditShards: readonly UsageAuditShard[];
   config: Config;
-  log: Logger;
 };
 
 export function registerAdminServices(router: ConnectRouter, deps: AdminServicesDeps): void {
-  const { sharded, quota, ownerReadPool, questionSearch, usageAuditShards, config, log } = deps;
+  const { sharded, quota, ownerReadPool, questionSearch, usageAuditShards, config } = deps;
   const { database, shards } = sharded;
   const { keyPrefix, planModels, ownerToolPlans, costPlans, egress } = config;
   /** Returns the entry for the workspace's shard. */
@@ -92,9 +95,10 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   const findEmbeddingStatus = async (workspaceId: string) => (await ofWorkspace(deps.embeddings, workspaceId)).status;
   router.service(
     KnowledgeAdminService,
-    createKnowledgeAdmin({ database, quota, egress, findEmbeddingStatus, log }),
+    createKnowledgeAdmin({ database, ...deps.documents, readLimits: createLimitsReader(quota), findEmbeddingStatus }),
     UPLOAD_OPTIONS,
   );
+  router.service(SiteAdminService, createSiteAdmin(database));
   router.service(QuestionAdminService, createQuestionAdmin({ database, questionSearch, ownerReadPool }));
   router.service(EvaluationAdminService, createEvaluationAdmin(database, questionSearch));
   router.service(SessionAdminService, deps.sessionHandlers);

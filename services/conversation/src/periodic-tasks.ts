@@ -22,6 +22,7 @@ import {
   type RetentionRange,
   SHORTER_THAN_A_DAY,
 } from "./retention/retention.worker.ts";
+import type { SiteCrawler } from "./sites/index.ts";
 import { createBotReplyCountTask, createReplyCountTask } from "./statistics/statistics.worker.ts";
 import type { Sweeper } from "./sweeping/sweeper.worker.ts";
 import { createUsageAuditTask } from "./usage-audit/usage-audit.worker.ts";
@@ -38,6 +39,7 @@ const ERASE_SHORT_RETENTION_INTERVAL_SECONDS = 60;
 const ERASE_WORKSPACES_INTERVAL_MS = 60 * 60_000;
 const ERASE_DOCUMENTS_INTERVAL_MS = 15_000;
 const EMBED_INTERVAL_MS = 5_000;
+const CRAWL_INTERVAL_SECONDS = 2;
 const ERASE_VISITORS_INTERVAL_MS = 15_000;
 const COUNT_REPLIES_INTERVAL_MS = 15_000;
 const STORE_KEY_USES_INTERVAL_MS = 15_000;
@@ -58,6 +60,7 @@ export type PeriodicTasksDeps = Shard &
     keyUses: KeyUses;
     deletedWorkspaces: DeletedWorkspaces;
     embeddings: EmbeddingWorker;
+    siteCrawler: SiteCrawler;
     dispatcher: WebhookDispatcher;
     emailSender: EmailSender;
     secretBox: SecretBox;
@@ -87,6 +90,7 @@ export function createPeriodicTasks(
     keyUses,
     deletedWorkspaces,
     embeddings,
+    siteCrawler,
     dispatcher,
     emailSender,
     secretBox,
@@ -175,6 +179,11 @@ export function createPeriodicTasks(
     { name: "send emails", intervalMs: SEND_EMAILS_INTERVAL_MS, run: () => emailSender.run() },
     { name: "keep emails", intervalMs: KEEP_EMAILS_INTERVAL_MS, run: (signal) => keepEmails(database, signal) },
     { name: "embed knowledge", intervalMs: EMBED_INTERVAL_MS, run: (signal) => embeddings.run(signal) },
+    {
+      name: "crawl sites",
+      intervalMs: () => jitteredMs(CRAWL_INTERVAL_SECONDS),
+      run: (signal) => siteCrawler.run(signal),
+    },
   ];
 }
 

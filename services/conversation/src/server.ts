@@ -2,6 +2,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import { RpcError, status } from "@parley/rpc";
 import { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
+import { MAX_DOCUMENT_BYTES } from "@parley/rpc/documents";
 import type { Outcome } from "@parley/rpc/outcomes";
 import {
   type CallGuard,
@@ -29,6 +30,7 @@ import { migrations } from "../migrations/index.ts";
 import { registerAdminServices } from "./admin-services.ts";
 import { createBotConfigCache } from "./bots/bot-configs.service.ts";
 import type { Config } from "./config.ts";
+import { DocumentFetcher, DocumentQueue } from "./documents/index.ts";
 import { createEmails, registerEmailGauge } from "./emails/index.ts";
 import { SemanticSearch } from "./knowledge/semantic-search.service.ts";
 import {
@@ -108,12 +110,17 @@ export async function start(
       closedTurnCounter.inc({ outcome }, closed.length);
     };
   const reportCancelled = reportClosed("cancelled");
+  const documents = {
+    fetcher: new DocumentFetcher({ egress: config.egress, maxBytes: MAX_DOCUMENT_BYTES, log }),
+    queue: new DocumentQueue(),
+  };
   const webhooks = createWebhooks(config, { registry, auditLog, log, lifecycle, secretOptions });
   const createEmailSender = createEmails(config, { registry, log, secretOptions });
   const workers = shards.map((shard) =>
     createShardWorkers(shard, {
       createDispatcher: webhooks.createDispatcher,
       createEmailSender,
+      documents,
       quota,
       llm,
       leaseSeconds: config.leaseSeconds,
@@ -157,6 +164,7 @@ export async function start(
       llm,
       patternThreads,
       embeddings: workers.map(({ embeddings }) => embeddings),
+      documents,
       questionSearch,
       ownerReadPool,
       sessionHandlers,
@@ -169,7 +177,6 @@ export async function start(
         callLogComparison: createCallLogComparison(worker.llm),
       })),
       config,
-      log,
     });
   let isServing = false;
   const isDatabaseReady = createReadinessProbe(shards, { schema: "conversation", migrations }, log);

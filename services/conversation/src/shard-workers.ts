@@ -2,11 +2,14 @@ import type { RpcClient } from "@parley/rpc";
 import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
 import { CallPool, type Database, type Logger, type Shard } from "@parley/service-kit";
+import type { DocumentFetcher, DocumentQueue } from "./documents/index.ts";
 import type { EmailSender } from "./emails/index.ts";
 import { VisitorEraser } from "./erasures/erasures.worker.ts";
 import { KeyUses } from "./keys/key-uses.worker.ts";
 import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
+import { createLimitsReader } from "./knowledge/index.ts";
 import { llmOfShard, quotaOfShard } from "./shard-peers.ts";
+import { SiteCrawler } from "./sites/index.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
 import type { NotifySettler } from "./turns/index.ts";
 import type { WebhookDispatcher } from "./webhooks/index.ts";
@@ -17,6 +20,7 @@ const TASK_CONNECTION_SHARE = 0.5;
 type ShardWorkersDeps = {
   createDispatcher: (database: Database) => WebhookDispatcher;
   createEmailSender: (database: Database) => EmailSender;
+  documents: { fetcher: DocumentFetcher; queue: DocumentQueue };
   quota: RpcClient<typeof QuotaService>;
   llm: RpcClient<typeof LlmService>;
   leaseSeconds: number;
@@ -31,6 +35,7 @@ export function createShardWorkers({ number, database }: Shard, deps: ShardWorke
   const taskDatabase = new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal);
   const { leaseSeconds, reportInterrupted, reportCancelled, closingSignal, log } = deps;
   const llm = llmOfShard(deps.llm, number);
+  const quota = quotaOfShard(deps.quota, number);
   return {
     number,
     database,
@@ -38,9 +43,10 @@ export function createShardWorkers({ number, database }: Shard, deps: ShardWorke
     taskDatabase,
     dispatcher: deps.createDispatcher(taskDatabase),
     emailSender: deps.createEmailSender(taskDatabase),
-    quota: quotaOfShard(deps.quota, number),
+    quota,
     llm,
     embeddings: new EmbeddingWorker(database, llm, log),
+    siteCrawler: new SiteCrawler({ database, ...deps.documents, readLimits: createLimitsReader(quota), log }),
     sweeper: new Sweeper(database, leaseSeconds, reportInterrupted, log),
     keyUses: new KeyUses(database),
     visitorEraser: new VisitorEraser({ database, notifySettler: reportCancelled, closingSignal, log }),

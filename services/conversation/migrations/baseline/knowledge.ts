@@ -40,6 +40,72 @@ export const KNOWLEDGE = `
   );
   ALTER TABLE conversation.source_texts ALTER COLUMN content SET STATISTICS 0;
 
+  -- The sites whose pages are documents of a bot.
+  CREATE TABLE conversation.knowledge_sites (
+    workspace_id    text NOT NULL,
+    site_id         bigint GENERATED ALWAYS AS IDENTITY,
+    bot_id          uuid NOT NULL,
+    -- The page from which the crawl starts.
+    url             text NOT NULL,
+    -- Patterns of paths, as in robots.txt.
+    include         text[] NOT NULL,
+    exclude         text[] NOT NULL,
+    max_pages       integer NOT NULL,
+    -- The time between the starts of two runs; 0 if only an owner starts one.
+    refresh_minutes integer NOT NULL,
+    state           text NOT NULL CHECK (state IN ('crawling', 'complete', 'failed', 'stopped', 'removing')),
+    -- The number of the current or last run.
+    run             integer NOT NULL DEFAULT 1,
+    started_at      timestamptz NOT NULL DEFAULT now(),
+    ended_at        timestamptz,
+    next_run_at     timestamptz NOT NULL DEFAULT 'infinity',
+    -- Whether the run has read the sitemaps.
+    seeded          boolean NOT NULL DEFAULT false,
+    -- Why the last run failed, or why it left out pages; empty if it did not.
+    failure_code    text NOT NULL DEFAULT '',
+    failure         text NOT NULL DEFAULT '',
+    -- The lease of the process that crawls the site.
+    lease_holder    uuid,
+    leased_until    timestamptz NOT NULL DEFAULT '-infinity',
+    PRIMARY KEY (workspace_id, site_id),
+    UNIQUE (workspace_id, bot_id, url),
+    FOREIGN KEY (workspace_id, bot_id) REFERENCES conversation.bots
+  );
+
+  -- The URLs that a site's crawl has found.
+  CREATE TABLE conversation.knowledge_pages (
+    workspace_id  text NOT NULL,
+    site_id       bigint NOT NULL,
+    url           text COLLATE "C" NOT NULL,
+    -- The number of links from the first page or the sitemap.
+    depth         integer NOT NULL,
+    -- The run that checked the page last. A page waits for its check while its run is before that of its site.
+    run           integer NOT NULL DEFAULT 0,
+    -- What that check found; empty before the first one.
+    outcome       text NOT NULL DEFAULT ''
+      CHECK (outcome IN ('', 'added', 'changed', 'unchanged', 'duplicate', 'moved', 'skipped', 'missing', 'removed', 'failed')),
+    code          text NOT NULL DEFAULT '',
+    reason        text NOT NULL DEFAULT '',
+    -- The page that has the content of a duplicate or moved page.
+    canonical     text NOT NULL DEFAULT '',
+    -- The page's document.
+    source_id     bigint,
+    content_hash  text NOT NULL DEFAULT '',
+    etag          text NOT NULL DEFAULT '',
+    last_modified text NOT NULL DEFAULT '',
+    -- The checks of the run that a busy server has refused.
+    attempts      integer NOT NULL DEFAULT 0,
+    checked_at    timestamptz,
+    -- When the document's text changed last.
+    changed_at    timestamptz,
+    -- Since when the page of the document is missing, moved or a duplicate.
+    gone_since    timestamptz,
+    PRIMARY KEY (workspace_id, site_id, url),
+    FOREIGN KEY (workspace_id, site_id) REFERENCES conversation.knowledge_sites ON DELETE CASCADE,
+    FOREIGN KEY (workspace_id, source_id) REFERENCES conversation.knowledge_sources ON DELETE SET NULL (source_id)
+  );
+  CREATE INDEX knowledge_pages_source ON conversation.knowledge_pages (workspace_id, source_id) WHERE source_id IS NOT NULL;
+
   CREATE TABLE conversation.knowledge_chunks (
     workspace_id text NOT NULL,
     chunk_id     bigint GENERATED ALWAYS AS IDENTITY,

@@ -1,6 +1,6 @@
 import { type Egress, type Logger, ServiceError } from "@parley/service-kit";
 import { DocumentQueue } from "./document-queue.ts";
-import { fetchDocument } from "./fetch-document.client.ts";
+import { type FetchDocumentOptions, fetchDocument } from "./fetch-document.client.ts";
 import type { RawDocument } from "./read-document.client.ts";
 
 const MiB = 1024 * 1024;
@@ -43,21 +43,30 @@ export class DocumentFetcher {
     this.#options = options;
   }
 
+  /** Fetches a document and passes it to `use`, as withFetched does. */
+  withDocument<T>({ url, ...request }: FetchRequest, use: (raw: RawDocument) => Promise<T>): Promise<T> {
+    return this.withFetched(request, (options) => fetchDocument(url, options), use);
+  }
+
   /**
-   * Fetches a document and passes it to `use`. Its bytes count as held until `use` ends. Throws resource_exhausted if the request waits for 30 s,
+   * Fetches with a function of fetch-document.client.ts and passes the result to `use`. Its bytes count as held until `use` ends. Throws resource_exhausted if the request waits for 30 s,
    * or if the workspace or the process holds too many bytes.
    */
-  async withDocument<T>({ workspaceId, url, signal }: FetchRequest, use: (raw: RawDocument) => Promise<T>): Promise<T> {
+  async withFetched<F, T>(
+    { workspaceId, signal }: Omit<FetchRequest, "url">,
+    fetch: (options: FetchDocumentOptions) => Promise<F>,
+    use: (fetched: F) => Promise<T>,
+  ): Promise<T> {
     let ownBytes = 0;
     const onBytes = (bytes: number) => {
       this.#hold(workspaceId, bytes);
       ownBytes += bytes;
     };
     try {
-      const raw = await this.#queue.run({ workspaceId, bytes: 0, signal }, () =>
-        fetchDocument(url, { ...this.#options, signal, onBytes }),
+      const fetched = await this.#queue.run({ workspaceId, bytes: 0, signal }, () =>
+        fetch({ ...this.#options, signal, onBytes }),
       );
-      return await use(raw);
+      return await use(fetched);
     } finally {
       this.#release(workspaceId, ownBytes);
     }

@@ -1,12 +1,16 @@
 import { DOCUMENT_FORMATS, DOCUMENT_MEDIA_TYPES, isTextFormat } from "@parley/rpc/documents";
 import { type Egress, EgressError, invalidArgument, type Logger } from "@parley/service-kit";
-import { guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
+import { type GuardedResponse, guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
 import type { Format } from "./document.ts";
 import { detectFormat, toUtf8 } from "./media-type.ts";
 import type { RawDocument } from "./read-document.client.ts";
 
 const TIMEOUT_MS = 20_000;
 const MAX_REDIRECTS = 5;
+const MAX_VALIDATOR_CHARACTERS = 500;
+const ACCEPT = DOCUMENT_MEDIA_TYPES.join(", ");
+/** Also the name that robots.txt is searched for. */
+export const USER_AGENT = "Parley";
 
 export type FetchDocumentOptions = {
   egress: Egress;
@@ -23,27 +27,107 @@ export type FetchDocumentOptions = {
  * Fetches a document from an address that `egress` permits, within 20 s, five redirects and `maxBytes`. Converts text to UTF-8. Throws
  * invalid_argument with a code for the cause. If the signal is aborted, throws its reason.
  */
-export async function fetchDocument(
-  url: string,
-  { egress, maxBytes, signal, log, timeoutMs = TIMEOUT_MS, onBytes }: FetchDocumentOptions,
-): Promise<RawDocument> {
+export async function fetchDocument(url: string, options: FetchDocumentOptions): Promise<RawDocument> {
+  let format: Format | undefined;
+  const response = await fetchUrl(url, options, {
+    headers: { accept: ACCEPT },
+    onHead: (head) => {
+      if (head.status !== 200) throw statusError(head.status);
+      format = requireDocumentFormat(head);
+    },
+  });
+  return toRawDocument(response, format);
+}
+
+/** What a server sent for a page before. */
+export type PageValidators = { etag: string; lastModified: string };
+
+export type PageRequest = {
+  url: string;
+  /** Empty values for a page that must be sent again even if it has not changed. */
+  validators: PageValidators;
+  /** Returns whether a URL, after redirects, is that of the page. */
+  isSamePage: (url: string) => boolean;
+};
+
+export type FetchedPage =
+  | { kind: "content"; raw: RawDocument; validators: PageValidators }
+  /** The page has not changed since it was sent with the validators. */
+  | { kind: "unchanged" }
+  /** The URL redirects to another page, which was not read. */
+  | { kind: "moved"; url: string }
+  | { kind: "status"; status: number; retryAfterSeconds: number | undefined };
+
+/** Ends a request after its head. Not a TypeError: see guardedFetch. */
+class HeadSuffices extends Error {
+  readonly page: FetchedPage;
+
+  constructor(page: FetchedPage) {
+    super("the body is not read");
+    this.page = page;
+  }
+}
+
+/** Fetches a page as fetchDocument does, unless it has moved or not changed. Returns a status other than 200 instead of throwing. */
+export async function fetchPage(
+  { url, validators, isSamePage }: PageRequest,
+  options: FetchDocumentOptions,
+): Promise<FetchedPage> {
+  const { etag, lastModified } = validators;
   let format: Format | undefined;
   try {
-    const { headers, body } = await guardedFetch(url, {
+    const response = await fetchUrl(url, options, {
+      headers: {
+        accept: ACCEPT,
+        ...(etag !== "" && { "if-none-match": etag }),
+        ...(lastModified !== "" && { "if-modified-since": lastModified }),
+      },
+      onHead: (head) => {
+        if (!isSamePage(head.url)) throw new HeadSuffices({ kind: "moved", url: head.url });
+        if (head.status === 304) throw new HeadSuffices({ kind: "unchanged" });
+        if (head.status !== 200)
+          throw new HeadSuffices({
+            kind: "status",
+            status: head.status,
+            retryAfterSeconds: parseRetryAfter(head.headers.get("retry-after")),
+          });
+        format = requireDocumentFormat(head);
+      },
+    });
+    const newValidators = {
+      etag: validatorOf(response.headers.get("etag")),
+      lastModified: validatorOf(response.headers.get("last-modified")),
+    };
+    return { kind: "content", raw: toRawDocument(response, format), validators: newValidators };
+  } catch (error) {
+    if (error instanceof HeadSuffices) return error.page;
+    throw error;
+  }
+}
+
+/** Fetches a file of any type, such as robots.txt or a sitemap, within the limits of fetchDocument. */
+export function fetchFile(url: string, options: FetchDocumentOptions): Promise<GuardedResponse> {
+  return fetchUrl(url, options, { headers: { accept: "*/*" } });
+}
+
+type UrlOptions = { headers: Record<string, string>; onHead?: (head: ResponseHead) => void };
+
+async function fetchUrl(
+  url: string,
+  { egress, maxBytes, signal, log, timeoutMs = TIMEOUT_MS, onBytes }: FetchDocumentOptions,
+  { headers, onHead }: UrlOptions,
+): Promise<GuardedResponse> {
+  try {
+    return await guardedFetch(url, {
       egress,
       timeoutMs,
       ...(onBytes && { onBytes }),
       signal,
       maxBytes,
       maxRedirects: MAX_REDIRECTS,
-      headers: { accept: DOCUMENT_MEDIA_TYPES.join(", "), "user-agent": "Parley" },
-      onHead: (head) => {
-        format = requireDocumentFormat(head);
-      },
+      headers: { ...headers, "user-agent": USER_AGENT },
+      ...(onHead && { onHead }),
     });
-    if (format === undefined) throw new Error("guardedFetch returned a response without calling onHead");
-    if (!isTextFormat(format)) return { format, content: body };
-    return { format, content: toUtf8(body, { contentType: headers.get("content-type") ?? "", format }) };
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
     const { code, detail, message } = error;
@@ -53,12 +137,34 @@ export async function fetchDocument(
   }
 }
 
+function toRawDocument({ headers, body }: GuardedResponse, format: Format | undefined): RawDocument {
+  if (format === undefined) throw new Error("guardedFetch returned a response without calling onHead");
+  if (!isTextFormat(format)) return { format, content: body };
+  return { format, content: toUtf8(body, { contentType: headers.get("content-type") ?? "", format }) };
+}
+
+/** Returns an empty text for a missing or overlong value. */
+function validatorOf(value: string | null): string {
+  return value !== null && value.length <= MAX_VALIDATOR_CHARACTERS ? value : "";
+}
+
+/** Returns the seconds of a Retry-After header; undefined if it has none. */
+function parseRetryAfter(value: string | null): number | undefined {
+  if (value === null) return undefined;
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  const seconds = (Date.parse(value) - Date.now()) / 1_000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}
+
+export function statusError(status: number): Error {
+  return invalidArgument(`the URL cannot be fetched: it returned status ${status}`, "url_status");
+}
+
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "";
 }
 
-function requireDocumentFormat({ status, headers, url }: ResponseHead): Format {
-  if (status !== 200) throw invalidArgument(`the URL cannot be fetched: it returned status ${status}`, "url_status");
+function requireDocumentFormat({ headers, url }: ResponseHead): Format {
   const type = headers.get("content-type") ?? "";
   const format = detectFormat(type, new URL(url).pathname);
   if (format === undefined) {

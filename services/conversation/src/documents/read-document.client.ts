@@ -6,7 +6,13 @@ import { isTextFormat } from "@parley/rpc/documents";
 import { invalidArgument } from "@parley/service-kit";
 import { type Format, UNREADABLE_DOCUMENT } from "./document.ts";
 import type { IndexedDocument, IndexedPiece } from "./index-document.ts";
-import { type DocumentHeader, EXIT_CODE_UNREADABLE, parseMessage } from "./reader-message.ts";
+import {
+  type DocumentHeader,
+  EXIT_CODE_UNREADABLE,
+  type PageFacts,
+  type PageOptions,
+  parseMessage,
+} from "./reader-message.ts";
 import { UNREADABLE_REASONS } from "./unreadable-error.ts";
 
 const MiB = 1024 * 1024;
@@ -47,7 +53,10 @@ const READER_SCRIPT = path("./read-document.child.ts");
 export type RawDocument = { format: Format; content: Uint8Array };
 
 /** A document with its first words, from which its language is detected. */
-export type ParsedDocument = IndexedDocument & { firstWords: string[] };
+export type ParsedDocument = IndexedDocument & { firstWords: string[]; links: ReadLinks; page: PageFacts | undefined };
+
+/** The links of a page or sitemap. */
+export type ReadLinks = { urls: string[]; isIndex: boolean };
 
 export type ReadOptions = {
   /** Aborted when the caller cancels. */
@@ -55,7 +64,12 @@ export type ReadOptions = {
   maxCpuMs?: number;
   /** If it is set, one process may read several small texts of the workspace, because a process takes longer to start than to read such a text. */
   workspaceId?: string;
+  /** Set for a document of a crawled site, of which only the main part is read. */
+  page?: PageOptions;
 };
+
+/** Content for the reading process. */
+type ReaderInput = { format: DocumentHeader["format"]; content: Uint8Array };
 
 type ProcessExit = { code: number | null; killedBy: NodeJS.Signals | null };
 
@@ -76,9 +90,20 @@ let idle: { reader: Reader; workspaceId: string; timer: NodeJS.Timeout } | undef
  * Reads a document in another process. That process is killed after 60 s, after 20 s of CPU time, above 192 MiB of memory, when the signal
  * aborts, and when this process ends. Throws invalid_argument if the document is malformed or exceeds a limit.
  */
-export async function readDocument(raw: RawDocument, options: ReadOptions): Promise<ParsedDocument> {
+export function readDocument(raw: RawDocument, options: ReadOptions): Promise<ParsedDocument> {
+  return read(raw, options);
+}
+
+/** Reads the links of a sitemap, with the limits of readDocument. */
+export async function readSitemap(content: Uint8Array, options: ReadOptions): Promise<ReadLinks> {
+  const { links } = await read({ format: "sitemap", content }, options);
+  return links;
+}
+
+async function read(raw: ReaderInput, options: ReadOptions): Promise<ParsedDocument> {
   const { workspaceId, maxCpuMs = MAX_CPU_MS } = options;
-  const isSmallText = isTextFormat(raw.format) && raw.content.length <= MAX_SMALL_TEXT_BYTES;
+  const isText = raw.format === "sitemap" || isTextFormat(raw.format);
+  const isSmallText = isText && raw.content.length <= MAX_SMALL_TEXT_BYTES;
   if (workspaceId === undefined || !isSmallText) {
     await stopIdleReader();
     const reader = startReader(maxCpuMs);
@@ -93,7 +118,7 @@ export async function readDocument(raw: RawDocument, options: ReadOptions): Prom
     if (reader.isUsed && !options.signal.aborted) return undefined;
     throw error;
   });
-  if (document === undefined) return readDocument(raw, options);
+  if (document === undefined) return read(raw, options);
   reader.isUsed = true;
   const timer = setTimeout(() => void stopIdleReader(), MAX_IDLE_MS);
   idle = { reader, workspaceId, timer };
@@ -122,8 +147,8 @@ async function stopIdleReader(): Promise<undefined> {
 /** Reads a document with a process. If that fails, the process has exited. */
 async function readWith(
   { child, lines, exited }: Reader,
-  { format, content }: RawDocument,
-  { signal, maxCpuMs = MAX_CPU_MS, isLast = false }: ReadOptions & { isLast?: boolean },
+  { format, content }: ReaderInput,
+  { signal, page, maxCpuMs = MAX_CPU_MS, isLast = false }: ReadOptions & { isLast?: boolean },
 ): Promise<ParsedDocument> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const end = AbortSignal.any([signal, timeout]);
@@ -131,7 +156,7 @@ async function readWith(
   if (end.aborted) kill();
   end.addEventListener("abort", kill, { once: true });
   try {
-    child.stdin.write(`${JSON.stringify({ format, bytes: content.length } satisfies DocumentHeader)}\n`);
+    child.stdin.write(`${JSON.stringify({ format, bytes: content.length, page } satisfies DocumentHeader)}\n`);
     child.stdin.write(content);
     if (isLast) child.stdin.end();
     const document = await collectPieces(lines).catch(async (error: unknown) => {
@@ -173,6 +198,8 @@ function startReader(maxCpuMs: number): Reader {
 /** Builds the document from the reading process's output. Returns undefined if the output ends without the message `firstWords`, which comes last. */
 async function collectPieces(output: AsyncGenerator<Buffer>): Promise<ParsedDocument | undefined> {
   const lines: Buffer[] = [];
+  const links: ReadLinks = { urls: [], isIndex: false };
+  let page: PageFacts | undefined;
   let [bytes, chunkCount, characters] = [0, 0, 0];
   // Not `for await`, which would close the output, although the process may read another document.
   for (let next = await output.next(); !next.done; next = await output.next()) {
@@ -181,7 +208,13 @@ async function collectPieces(output: AsyncGenerator<Buffer>): Promise<ParsedDocu
     if (bytes > MAX_RESULT_BYTES) throw tooMuchTextError();
     const message = parseMessage(line);
     if ("unreadable" in message) throw unreadableError(UNREADABLE_REASONS[message.unreadable]);
-    if ("firstWords" in message) return { ...message, chunkCount, characters, pieces: parsePieces(lines) };
+    if ("firstWords" in message) return { ...message, chunkCount, characters, links, page, pieces: parsePieces(lines) };
+    if ("page" in message) page = message.page;
+    if ("links" in message) {
+      links.urls.push(...message.links);
+      links.isIndex ||= message.isIndex === true;
+    }
+    if ("page" in message || "links" in message) continue;
     lines.push(line);
     // This piece has words and no chunks.
     if ("words" in message) continue;

@@ -1,32 +1,30 @@
 import { isUtf8 } from "node:buffer";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { RpcClient } from "@parley/rpc";
 import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
-import { DOCUMENT_FORMATS, isTextFormat, MAX_DOCUMENT_BYTES, maxSizeOf } from "@parley/rpc/documents";
-import type { QuotaService } from "@parley/rpc/quota";
+import { DOCUMENT_FORMATS, isTextFormat } from "@parley/rpc/documents";
 import {
   createPageTokens,
   cutPage,
   type Database,
-  type Egress,
   invalidArgument,
   isLongerThan,
-  type Logger,
   notFound,
   ServiceError,
 } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import {
-  DocumentFetcher,
-  DocumentQueue,
+  type DocumentFetcher,
+  type DocumentQueue,
   detectLanguage,
   type Format,
   LANGUAGES,
   type LanguageName,
+  notText,
   parseLanguage,
   type RawDocument,
   readDocument,
+  requireValidContent,
   toUtf8,
 } from "../documents/index.ts";
 import { recordKnowledgeFailed } from "../events/index.ts";
@@ -45,10 +43,10 @@ import {
   type Source,
   type SourceRef,
 } from "./knowledge.store.ts";
+import type { ReadKnowledgeLimits } from "./knowledge-limits.service.ts";
 import { requireRoom } from "./knowledge-limits.ts";
 
 const MAX_NAME_CHARACTERS = 200;
-const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 const DEFAULT_SOURCES = 100;
 const DEFAULT_PASSAGES = 50;
 /** A page token of GetSource is the position of the previous page's last passage. */
@@ -56,29 +54,20 @@ const passagePageTokens = createPageTokens({ position: (text) => /^\d{1,9}$/.tes
 
 export type KnowledgeDeps = {
   database: Database;
-  quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">;
-  egress: Egress;
+  queue: DocumentQueue;
+  fetcher: DocumentFetcher;
+  readLimits: ReadKnowledgeLimits;
   /** Returns the status of the embeddings on the workspace's shard. */
   findEmbeddingStatus: (workspaceId: string) => Promise<EmbeddingStatus>;
-  log: Logger;
 };
 
 export function createKnowledgeAdmin({
   database,
-  quota,
-  egress,
+  queue,
+  fetcher,
+  readLimits,
   findEmbeddingStatus,
-  log,
 }: KnowledgeDeps): ServiceImpl<typeof KnowledgeAdminService> {
-  const queue = new DocumentQueue();
-  const readLimits = async (workspaceId: string) => {
-    const { workspace } = await quota.getWorkspace({ workspaceId }, { timeoutMs: GET_WORKSPACE_TIMEOUT_MS });
-    return {
-      maxDocuments: workspace?.maxKnowledgeDocuments ?? 0,
-      maxCharacters: workspace?.maxKnowledgeCharacters ?? 0,
-    };
-  };
-  const fetcher = new DocumentFetcher({ egress, maxBytes: MAX_DOCUMENT_BYTES, log });
   const requireSourceRef = async (request: BotFields & { name: string }): Promise<SourceRef> => {
     const ref = {
       workspaceId: request.workspaceId,
@@ -212,20 +201,6 @@ function requireFetchable({ content }: AddSourceRequest): void {
 /** Checks a fetched document. The format of the request replaces that of the response. */
 function toContent({ format }: AddSourceRequest, fetched: RawDocument): RawDocument {
   return requireValidContent(format === "" ? fetched : { ...fetched, format: requireFormat(format) });
-}
-
-function requireValidContent({ format, content }: RawDocument): RawDocument {
-  const max = maxSizeOf(format);
-  if (content.length > max.bytes) throw invalidArgument(`content must have at most ${max.mebibytes} MiB`);
-  if (isTextFormat(format)) {
-    if (!isUtf8(content)) throw notText();
-    if (content.includes(0)) throw invalidArgument("content must be text, without NUL");
-  }
-  return { format, content };
-}
-
-function notText(): Error {
-  return invalidArgument("content must be text in UTF-8 or UTF-16: save it as UTF-8");
 }
 
 /** The same name can be typed with different characters, which the file systems of macOS do: é as one, or as e with an accent. */

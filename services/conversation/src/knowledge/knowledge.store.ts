@@ -95,26 +95,30 @@ const INSERT_WORDS = `
   INSERT INTO conversation.knowledge_words (workspace_id, bot_id, source_id, word, lexeme, chunks)
   SELECT $1, $2, $3, word, lexeme, chunks FROM unnest($4::text[], $5::text[], $6::integer[]) AS stored (word, lexeme, chunks)`;
 
+/** Stores a document in one transaction, as storeSource does. */
+export function putSource(database: Database, source: NewSource, limits: KnowledgeLimits): Promise<Source> {
+  return transaction(database, (connection) => storeSource(connection, source, limits));
+}
+
 /**
- * Stores a document in one transaction, unless it exceeds a limit (requireRoom), and replaces the bot's document of the same name. Uses separate statements for each piece (some of
- * the document's chunks or words), because a single statement for a large document would exceed the statement timeout.
+ * Stores a document, unless it exceeds a limit (requireRoom), and replaces the bot's document of the same name. Needs a transaction, and uses
+ * separate statements for each piece (some of the document's chunks or words), because a single statement for a large document would exceed the
+ * statement timeout.
  */
-export async function putSource(database: Database, source: NewSource, limits: KnowledgeLimits): Promise<Source> {
-  return transaction(database, async (connection) => {
-    await requireExpected(connection, source);
-    const current = await readUsageWithout(connection, source);
-    requireRoom(current, source.document.characters, limits);
-    // Locks the source's row, which serializes concurrent calls for the same name.
-    const stored = await upsertSource(connection, source);
-    for (const table of ["knowledge_chunks", "knowledge_words"])
-      await connection.query(`DELETE FROM conversation.${table} WHERE workspace_id = $1 AND source_id = $2`, [
-        source.workspaceId,
-        stored.id,
-      ]);
-    await insertPieces(connection, source, stored.id);
-    await replaceText(connection, source, stored.id);
-    return { ...stored, hasText: source.text !== undefined };
-  });
+export async function storeSource(connection: Connection, source: NewSource, limits: KnowledgeLimits): Promise<Source> {
+  await requireExpected(connection, source);
+  const current = await readUsageWithout(connection, source);
+  requireRoom(current, source.document.characters, limits);
+  // Locks the source's row, which serializes concurrent calls for the same name.
+  const stored = await upsertSource(connection, source);
+  for (const table of ["knowledge_chunks", "knowledge_words"])
+    await connection.query(`DELETE FROM conversation.${table} WHERE workspace_id = $1 AND source_id = $2`, [
+      source.workspaceId,
+      stored.id,
+    ]);
+  await insertPieces(connection, source, stored.id);
+  await replaceText(connection, source, stored.id);
+  return { ...stored, hasText: source.text !== undefined };
 }
 
 /** Locks the source's row. Throws source_changed if the source does not have the expected time. */

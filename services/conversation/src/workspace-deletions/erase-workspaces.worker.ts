@@ -2,7 +2,12 @@ import { type Database, type Logger, pause } from "@parley/service-kit";
 import { eraseSession } from "../sessions/index.ts";
 import type { NotifySettler } from "../turns/index.ts";
 import { beginErasures, finishErasure, listSessionIds } from "./deletions.store.ts";
-import { deleteBots, deleteDocument, deleteDocumentOfDeletedBot } from "./workspace-content.store.ts";
+import {
+  deleteBots,
+  deleteDocument,
+  deleteDocumentOfDeletedBot,
+  deleteSitesOfDeletedBots,
+} from "./workspace-content.store.ts";
 
 /** The number of sessions erased between two pauses. Each session has its own transaction. */
 const BATCH_SESSIONS = 50;
@@ -16,7 +21,7 @@ export type EraseWorkspacesDeps = {
 };
 
 /**
- * Erases the deleted workspaces whose grace period is over: sessions, documents, bots, keys, patterns, tools and evaluations. The rows of turns
+ * Erases the deleted workspaces whose grace period is over: sessions, documents, sites, bots, keys, patterns, tools and evaluations. The rows of turns
  * stay without content, so that usage can still be reconciled. If a workspace cannot be erased completely, the next run continues. Replicas
  * may call this function concurrently.
  */
@@ -31,8 +36,9 @@ export async function eraseDeletedWorkspaces(deps: EraseWorkspacesDeps, signal: 
   }
 }
 
-/** Deletes the documents of deleted bots: in the background, because a large document takes longer than a call may. */
+/** Deletes the sites and documents of deleted bots: in the background, because a large document takes longer than a call may. */
 export async function eraseDocumentsOfDeletedBots(database: Database, signal: AbortSignal): Promise<void> {
+  await deleteSitesOfDeletedBots(database);
   while (!signal.aborted && (await deleteDocumentOfDeletedBot(database)));
 }
 

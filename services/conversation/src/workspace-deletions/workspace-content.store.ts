@@ -17,6 +17,15 @@ const DELETE_DOCUMENT_OF_DELETED_BOT = `
     WHERE b.deleted_at IS NOT NULL LIMIT 1
   )`;
 
+const DELETE_SITES_OF_DELETED_BOTS = `
+  DELETE FROM conversation.knowledge_sites s USING conversation.bots b
+  WHERE b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id AND b.deleted_at IS NOT NULL`;
+
+/** Deletes the sites of deleted bots, so that no crawl adds further documents. */
+export async function deleteSitesOfDeletedBots(database: Database): Promise<void> {
+  await database.query(DELETE_SITES_OF_DELETED_BOTS);
+}
+
 /** Deletes one document of a workspace, with its chunks, words and embeddings. Returns false if there is none. */
 export function deleteDocument(database: Database, workspaceId: string): Promise<boolean> {
   return deleteOne(database, DELETE_DOCUMENT, [workspaceId]);
@@ -44,6 +53,7 @@ const TABLES = [
   "identity_keys",
   "evaluation_cases",
   "evaluation_runs",
+  "knowledge_sites",
   "erasures",
   "refusal_counts",
   "events",
@@ -55,8 +65,8 @@ const TABLES = [
 ] as const;
 
 /**
- * Deletes a workspace's bots with their tools, patterns, answers, keys and evaluations, its identity keys, its requests to erase visitors, its counts of
- * refusals, its webhook endpoints and its recipients of e-mail. The housekeeping of webhooks deletes their deliveries.
+ * Deletes a workspace's bots with their tools, patterns, answers, keys, evaluations and sites, its identity keys, its requests to erase visitors, its
+ * counts of refusals, its webhook endpoints and its recipients of e-mail. The housekeeping of webhooks deletes their deliveries.
  */
 export async function deleteBots(database: Database, workspaceId: string): Promise<void> {
   await transaction(database, async (connection) => {

@@ -21,6 +21,7 @@ import { appendValue, botOption, refuseEmpty, workspaceOption } from "../options
 import { addDocuments, sourceTable } from "./knowledge-add.ts";
 import { describeFormats } from "./knowledge-document.ts";
 import { addQuestionCommands } from "./knowledge-questions.ts";
+import { addSiteCommands } from "./knowledge-sites.ts";
 
 const PAGE_SIZE = 500;
 const PASSAGES_PER_PAGE = 200;
@@ -107,6 +108,7 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
       report(removeDocuments(context, { workspaceId, botSlug, names })),
     );
 
+  addSiteCommands(group, context);
   addQuestionCommands(group, context);
 }
 

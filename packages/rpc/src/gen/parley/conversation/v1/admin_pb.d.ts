@@ -4210,6 +4210,670 @@ export declare type RemoveSourceResponse = Message<"parley.conversation.v1.Remov
 export declare const RemoveSourceResponseSchema: GenMessage<RemoveSourceResponse>;
 
 /**
+ * Site is a website whose pages are sources of a bot.
+ *
+ * @generated from message parley.conversation.v1.Site
+ */
+export declare type Site = Message<"parley.conversation.v1.Site"> & {
+  /**
+   * The ID, unique in the workspace.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * The page from which the crawl starts.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * Patterns of the paths of the pages to add; empty for all. A pattern is the beginning of a path and query, as in robots.txt:
+   * * stands for any text, and $ at the end for the end of the URL.
+   *
+   * @generated from field: repeated string include = 3;
+   */
+  include: string[];
+
+  /**
+   * Patterns of the paths of pages that are neither fetched nor added.
+   *
+   * @generated from field: repeated string exclude = 4;
+   */
+  exclude: string[];
+
+  /**
+   * The most pages that become documents.
+   *
+   * @generated from field: int32 max_pages = 5;
+   */
+  maxPages: number;
+
+  /**
+   * The time between the starts of two runs in minutes; 0 if only RefreshSite starts a run.
+   *
+   * @generated from field: int32 refresh_minutes = 6;
+   */
+  refreshMinutes: number;
+
+  /**
+   * One of:
+   * - crawling: a run is active.
+   * - complete: the last run has checked all pages. Some of them may have failed.
+   * - failed: the last run failed as a whole, for the reason in failure. The documents stay.
+   * - stopped: StopSite has ended the last run.
+   * - removing: the site and its documents are being removed.
+   *
+   * @generated from field: string state = 7;
+   */
+  state: string;
+
+  /**
+   * When the active or last run was started, RFC 3339 in UTC.
+   *
+   * @generated from field: string started_at = 8;
+   */
+  startedAt: string;
+
+  /**
+   * When the last run ended, RFC 3339 in UTC; empty during a run.
+   *
+   * @generated from field: string ended_at = 9;
+   */
+  endedAt: string;
+
+  /**
+   * When the next run starts, RFC 3339 in UTC; empty if none is planned.
+   *
+   * @generated from field: string next_run_at = 10;
+   */
+  nextRunAt: string;
+
+  /**
+   * The code of the failure: robots_unavailable, robots_refused, knowledge_limit_reached, no_pages, or the code of a page; empty
+   * if the last run did not fail.
+   *
+   * @generated from field: string failure_code = 11;
+   */
+  failureCode: string;
+
+  /**
+   * The failure in words; empty if failure_code is empty.
+   *
+   * @generated from field: string failure = 12;
+   */
+  failure: string;
+
+  /**
+   * The progress of the active run, or the result of the last one.
+   *
+   * @generated from field: parley.conversation.v1.SitePageCounts counts = 13;
+   */
+  counts?: SitePageCounts | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.Site.
+ * Use `create(SiteSchema)` to create a new message.
+ */
+export declare const SiteSchema: GenMessage<Site>;
+
+/**
+ * SitePageCounts counts the URLs of a site, by the result of their check in the last run.
+ *
+ * @generated from message parley.conversation.v1.SitePageCounts
+ */
+export declare type SitePageCounts = Message<"parley.conversation.v1.SitePageCounts"> & {
+  /**
+   * All URLs that were found.
+   *
+   * @generated from field: int32 found = 1;
+   */
+  found: number;
+
+  /**
+   * URLs that the run has not checked.
+   *
+   * @generated from field: int32 waiting = 2;
+   */
+  waiting: number;
+
+  /**
+   * Pages that have a document.
+   *
+   * @generated from field: int32 documents = 3;
+   */
+  documents: number;
+
+  /**
+   * New documents.
+   *
+   * @generated from field: int32 added = 4;
+   */
+  added: number;
+
+  /**
+   * Documents whose text has changed.
+   *
+   * @generated from field: int32 changed = 5;
+   */
+  changed: number;
+
+  /**
+   * Documents whose text has not changed.
+   *
+   * @generated from field: int32 unchanged = 6;
+   */
+  unchanged: number;
+
+  /**
+   * Pages whose content is that of another page, by their canonical link or by their text.
+   *
+   * @generated from field: int32 duplicate = 7;
+   */
+  duplicate: number;
+
+  /**
+   * URLs that redirect to another page.
+   *
+   * @generated from field: int32 moved = 8;
+   */
+  moved: number;
+
+  /**
+   * Pages that are left out, for example because of robots.txt or a pattern.
+   *
+   * @generated from field: int32 skipped = 9;
+   */
+  skipped: number;
+
+  /**
+   * URLs that return 404 or 410. Their documents are removed if they still do an hour later.
+   *
+   * @generated from field: int32 missing = 10;
+   */
+  missing: number;
+
+  /**
+   * Documents that were removed, because their pages are missing.
+   *
+   * @generated from field: int32 removed = 11;
+   */
+  removed: number;
+
+  /**
+   * Pages that could not be fetched, read or stored. Their last good texts stay.
+   *
+   * @generated from field: int32 failed = 12;
+   */
+  failed: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SitePageCounts.
+ * Use `create(SitePageCountsSchema)` to create a new message.
+ */
+export declare const SitePageCountsSchema: GenMessage<SitePageCounts>;
+
+/**
+ * SitePage is a URL that a site's crawl has found.
+ *
+ * @generated from message parley.conversation.v1.SitePage
+ */
+export declare type SitePage = Message<"parley.conversation.v1.SitePage"> & {
+  /**
+   * The URL.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * The result of the last check, as the names of the fields of SitePageCounts from added to failed; waiting before the check.
+   *
+   * @generated from field: string outcome = 2;
+   */
+  outcome: string;
+
+  /**
+   * Why the page is skipped, missing or failed: an error code; empty otherwise.
+   *
+   * @generated from field: string code = 3;
+   */
+  code: string;
+
+  /**
+   * The same in words.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * The URL of the page that has the content of a duplicate or moved page; empty otherwise.
+   *
+   * @generated from field: string canonical = 5;
+   */
+  canonical: string;
+
+  /**
+   * The name of the page's document; empty if it has none.
+   *
+   * @generated from field: string document = 6;
+   */
+  document: string;
+
+  /**
+   * When the page was last checked, RFC 3339 in UTC; empty if never.
+   *
+   * @generated from field: string checked_at = 7;
+   */
+  checkedAt: string;
+
+  /**
+   * When the document's text last changed, RFC 3339 in UTC; empty if it has none.
+   *
+   * @generated from field: string changed_at = 8;
+   */
+  changedAt: string;
+
+  /**
+   * Since when the page of the document is missing, moved or a duplicate, RFC 3339 in UTC; empty if it is not.
+   *
+   * @generated from field: string gone_since = 9;
+   */
+  goneSince: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SitePage.
+ * Use `create(SitePageSchema)` to create a new message.
+ */
+export declare const SitePageSchema: GenMessage<SitePage>;
+
+/**
+ * PutSiteRequest holds the settings of a site.
+ *
+ * @generated from message parley.conversation.v1.PutSiteRequest
+ */
+export declare type PutSiteRequest = Message<"parley.conversation.v1.PutSiteRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The page from which the crawl starts, at most 1,000 characters.
+   *
+   * @generated from field: string url = 3;
+   */
+  url: string;
+
+  /**
+   * As in Site; at most 50 patterns of at most 200 characters.
+   *
+   * @generated from field: repeated string include = 4;
+   */
+  include: string[];
+
+  /**
+   * As in Site; at most 50 patterns of at most 200 characters.
+   *
+   * @generated from field: repeated string exclude = 5;
+   */
+  exclude: string[];
+
+  /**
+   * The most pages that become documents, 1 to 5,000; 0 for 500.
+   *
+   * @generated from field: int32 max_pages = 6;
+   */
+  maxPages: number;
+
+  /**
+   * The time between the starts of two runs in minutes, 60 to 525,600; 0 if only RefreshSite starts a run.
+   *
+   * @generated from field: int32 refresh_minutes = 7;
+   */
+  refreshMinutes: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.PutSiteRequest.
+ * Use `create(PutSiteRequestSchema)` to create a new message.
+ */
+export declare const PutSiteRequestSchema: GenMessage<PutSiteRequest>;
+
+/**
+ * PutSiteResponse describes the stored site.
+ *
+ * @generated from message parley.conversation.v1.PutSiteResponse
+ */
+export declare type PutSiteResponse = Message<"parley.conversation.v1.PutSiteResponse"> & {
+  /**
+   * The site.
+   *
+   * @generated from field: parley.conversation.v1.Site site = 1;
+   */
+  site?: Site | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.PutSiteResponse.
+ * Use `create(PutSiteResponseSchema)` to create a new message.
+ */
+export declare const PutSiteResponseSchema: GenMessage<PutSiteResponse>;
+
+/**
+ * ListSitesRequest names a bot.
+ *
+ * @generated from message parley.conversation.v1.ListSitesRequest
+ */
+export declare type ListSitesRequest = Message<"parley.conversation.v1.ListSitesRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListSitesRequest.
+ * Use `create(ListSitesRequestSchema)` to create a new message.
+ */
+export declare const ListSitesRequestSchema: GenMessage<ListSitesRequest>;
+
+/**
+ * ListSitesResponse lists a bot's sites.
+ *
+ * @generated from message parley.conversation.v1.ListSitesResponse
+ */
+export declare type ListSitesResponse = Message<"parley.conversation.v1.ListSitesResponse"> & {
+  /**
+   * The sites, ordered by URL.
+   *
+   * @generated from field: repeated parley.conversation.v1.Site sites = 1;
+   */
+  sites: Site[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListSitesResponse.
+ * Use `create(ListSitesResponseSchema)` to create a new message.
+ */
+export declare const ListSitesResponseSchema: GenMessage<ListSitesResponse>;
+
+/**
+ * GetSiteRequest names a site and a page of its URLs.
+ *
+ * @generated from message parley.conversation.v1.GetSiteRequest
+ */
+export declare type GetSiteRequest = Message<"parley.conversation.v1.GetSiteRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The site's ID.
+   *
+   * @generated from field: int64 id = 3;
+   */
+  id: bigint;
+
+  /**
+   * Only URLs with this outcome, as in SitePage; empty for all.
+   *
+   * @generated from field: string outcome = 4;
+   */
+  outcome: string;
+
+  /**
+   * URLs per page, at most 500; 0 for 100.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetSiteRequest.
+ * Use `create(GetSiteRequestSchema)` to create a new message.
+ */
+export declare const GetSiteRequestSchema: GenMessage<GetSiteRequest>;
+
+/**
+ * GetSiteResponse is a page of a site's URLs.
+ *
+ * @generated from message parley.conversation.v1.GetSiteResponse
+ */
+export declare type GetSiteResponse = Message<"parley.conversation.v1.GetSiteResponse"> & {
+  /**
+   * The site.
+   *
+   * @generated from field: parley.conversation.v1.Site site = 1;
+   */
+  site?: Site | undefined;
+
+  /**
+   * The URLs, in ascending order.
+   *
+   * @generated from field: repeated parley.conversation.v1.SitePage pages = 2;
+   */
+  pages: SitePage[];
+
+  /**
+   * The page_token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetSiteResponse.
+ * Use `create(GetSiteResponseSchema)` to create a new message.
+ */
+export declare const GetSiteResponseSchema: GenMessage<GetSiteResponse>;
+
+/**
+ * RefreshSiteRequest names a site.
+ *
+ * @generated from message parley.conversation.v1.RefreshSiteRequest
+ */
+export declare type RefreshSiteRequest = Message<"parley.conversation.v1.RefreshSiteRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The site's ID.
+   *
+   * @generated from field: int64 id = 3;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RefreshSiteRequest.
+ * Use `create(RefreshSiteRequestSchema)` to create a new message.
+ */
+export declare const RefreshSiteRequestSchema: GenMessage<RefreshSiteRequest>;
+
+/**
+ * RefreshSiteResponse describes the site.
+ *
+ * @generated from message parley.conversation.v1.RefreshSiteResponse
+ */
+export declare type RefreshSiteResponse = Message<"parley.conversation.v1.RefreshSiteResponse"> & {
+  /**
+   * The site.
+   *
+   * @generated from field: parley.conversation.v1.Site site = 1;
+   */
+  site?: Site | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RefreshSiteResponse.
+ * Use `create(RefreshSiteResponseSchema)` to create a new message.
+ */
+export declare const RefreshSiteResponseSchema: GenMessage<RefreshSiteResponse>;
+
+/**
+ * StopSiteRequest names a site.
+ *
+ * @generated from message parley.conversation.v1.StopSiteRequest
+ */
+export declare type StopSiteRequest = Message<"parley.conversation.v1.StopSiteRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The site's ID.
+   *
+   * @generated from field: int64 id = 3;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.StopSiteRequest.
+ * Use `create(StopSiteRequestSchema)` to create a new message.
+ */
+export declare const StopSiteRequestSchema: GenMessage<StopSiteRequest>;
+
+/**
+ * StopSiteResponse describes the site.
+ *
+ * @generated from message parley.conversation.v1.StopSiteResponse
+ */
+export declare type StopSiteResponse = Message<"parley.conversation.v1.StopSiteResponse"> & {
+  /**
+   * The site.
+   *
+   * @generated from field: parley.conversation.v1.Site site = 1;
+   */
+  site?: Site | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.StopSiteResponse.
+ * Use `create(StopSiteResponseSchema)` to create a new message.
+ */
+export declare const StopSiteResponseSchema: GenMessage<StopSiteResponse>;
+
+/**
+ * RemoveSiteRequest names a site.
+ *
+ * @generated from message parley.conversation.v1.RemoveSiteRequest
+ */
+export declare type RemoveSiteRequest = Message<"parley.conversation.v1.RemoveSiteRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The site's ID.
+   *
+   * @generated from field: int64 id = 3;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveSiteRequest.
+ * Use `create(RemoveSiteRequestSchema)` to create a new message.
+ */
+export declare const RemoveSiteRequestSchema: GenMessage<RemoveSiteRequest>;
+
+/**
+ * RemoveSiteResponse describes the site.
+ *
+ * @generated from message parley.conversation.v1.RemoveSiteResponse
+ */
+export declare type RemoveSiteResponse = Message<"parley.conversation.v1.RemoveSiteResponse"> & {
+  /**
+   * The site.
+   *
+   * @generated from field: parley.conversation.v1.Site site = 1;
+   */
+  site?: Site | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveSiteResponse.
+ * Use `create(RemoveSiteResponseSchema)` to create a new message.
+ */
+export declare const RemoveSiteResponseSchema: GenMessage<RemoveSiteResponse>;
+
+/**
  * SessionSummary describes a session as the transcript does.
  *
  * @generated from message parley.conversation.v1.SessionSummary
@@ -7380,6 +8044,93 @@ export declare const KnowledgeAdminService: GenService<{
     methodKind: "unary";
     input: typeof RemoveSourceRequestSchema;
     output: typeof RemoveSourceResponseSchema;
+  },
+}>;
+
+/**
+ * SiteAdminService crawls sites. Each page of a site becomes a source of the bot, and later runs refresh it.
+ *
+ * Served as BotAdminService is.
+ *
+ * @generated from service parley.conversation.v1.SiteAdminService
+ */
+export declare const SiteAdminService: GenService<{
+  /**
+   * PutSite adds a site to a bot's knowledge, or changes the settings of the bot's site with the same URL, and starts a run.
+   * The run continues in the background. ListSites and GetSite show its progress.
+   *
+   * Errors:
+   * - NOT_FOUND (bot_not_found).
+   * - INVALID_ARGUMENT (invalid_argument): a field is invalid.
+   * - FAILED_PRECONDITION (site_removing): the site of this URL is being removed.
+   * - RESOURCE_EXHAUSTED (too_many_sites): the workspace has 50 sites.
+   *
+   * @generated from rpc parley.conversation.v1.SiteAdminService.PutSite
+   */
+  putSite: {
+    methodKind: "unary";
+    input: typeof PutSiteRequestSchema;
+    output: typeof PutSiteResponseSchema;
+  },
+  /**
+   * ListSites lists a bot's sites, ordered by URL.
+   *
+   * Errors: NOT_FOUND (bot_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.SiteAdminService.ListSites
+   */
+  listSites: {
+    methodKind: "unary";
+    input: typeof ListSitesRequestSchema;
+    output: typeof ListSitesResponseSchema;
+  },
+  /**
+   * GetSite reads a site and a page of the URLs that were found.
+   *
+   * Errors: NOT_FOUND (bot_not_found or site_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid page.
+   *
+   * @generated from rpc parley.conversation.v1.SiteAdminService.GetSite
+   */
+  getSite: {
+    methodKind: "unary";
+    input: typeof GetSiteRequestSchema;
+    output: typeof GetSiteResponseSchema;
+  },
+  /**
+   * RefreshSite starts a run, unless one is active. Idempotent.
+   *
+   * Errors: NOT_FOUND (bot_not_found or site_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.SiteAdminService.RefreshSite
+   */
+  refreshSite: {
+    methodKind: "unary";
+    input: typeof RefreshSiteRequestSchema;
+    output: typeof RefreshSiteResponseSchema;
+  },
+  /**
+   * StopSite ends the active run. The documents stay, and the next planned run takes place. Idempotent.
+   *
+   * Errors: NOT_FOUND (bot_not_found or site_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.SiteAdminService.StopSite
+   */
+  stopSite: {
+    methodKind: "unary";
+    input: typeof StopSiteRequestSchema;
+    output: typeof StopSiteResponseSchema;
+  },
+  /**
+   * RemoveSite removes a site and the documents of its pages in the background. Idempotent until the site is removed.
+   *
+   * Errors: NOT_FOUND (bot_not_found or site_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.SiteAdminService.RemoveSite
+   */
+  removeSite: {
+    methodKind: "unary";
+    input: typeof RemoveSiteRequestSchema;
+    output: typeof RemoveSiteResponseSchema;
   },
 }>;
 

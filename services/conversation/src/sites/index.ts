@@ -1,0 +1,2 @@
+export { SiteCrawler } from "./crawler.worker.ts";
+export { createSiteAdmin } from "./sites.admin.ts";

@@ -1,0 +1,100 @@
+import { createHash } from "node:crypto";
+import { isLongerThan } from "@parley/service-kit";
+import { isCrawlableLink } from "../documents/index.ts";
+
+const MAX_NAME_CHARACTERS = 200;
+const MAX_SEGMENTS = 20;
+/** A path such as /a/b/a/b/a comes from relative links that lead to each other for ever. */
+const MAX_EQUAL_SEGMENTS = 2;
+const MAX_PARAMETERS = 8;
+/** Parameters that name a campaign or a session, not a page. */
+const IGNORED_PARAMETERS =
+  /^(?:utm_\w+|gclid|gbraid|wbraid|dclid|fbclid|msclkid|yclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi|phpsessid|jsessionid|sid|sessionid)$/i;
+
+/** Returns the form of an http or https URL that identifies a page: without the fragment and without parameters of campaigns and sessions. */
+export function normalizeUrl(text: string): string {
+  const url = new URL(text);
+  url.hash = "";
+  url.pathname = url.pathname.replace(/;jsessionid=[^/;]*/gi, "");
+  // Not with URLSearchParams, which would change how the other parameters are encoded.
+  const kept = url.search.slice(1).split("&").filter(isKeptParameter);
+  url.search = kept.join("&");
+  return url.href;
+}
+
+function isKeptParameter(parameter: string): boolean {
+  const [name = ""] = parameter.split("=");
+  return parameter !== "" && !IGNORED_PARAMETERS.test(name);
+}
+
+/** Returns whether both URLs have the same host and port. `www.` and the protocol do not matter. */
+export function isSameSite(a: string, b: string): boolean {
+  return siteOf(a) === siteOf(b);
+}
+
+function siteOf(text: string): string {
+  const { hostname, port } = new URL(text);
+  return `${hostname.replace(/^www\./, "")}:${port}`;
+}
+
+/** Returns whether a URL looks like one of endlessly many, such as those of a calendar's links. */
+function isEndless(text: string): boolean {
+  const { pathname, search } = new URL(text);
+  const segments = pathname.split("/").filter((segment) => segment !== "");
+  const counts = new Map<string, number>();
+  for (const segment of segments) counts.set(segment, (counts.get(segment) ?? 0) + 1);
+  return (
+    segments.length > MAX_SEGMENTS ||
+    Math.max(0, ...counts.values()) > MAX_EQUAL_SEGMENTS ||
+    search.split("&").length > MAX_PARAMETERS
+  );
+}
+
+export type Patterns = { include: readonly string[]; exclude: readonly string[] };
+
+/** Returns whether the crawl may fetch a page of its site. */
+export function isCrawlable(url: string, { exclude }: Patterns): boolean {
+  return isCrawlableLink(url) && !isEndless(url) && !exclude.some((pattern) => matchesPattern(url, pattern));
+}
+
+/** Returns whether a page becomes a document. */
+export function isIncluded(url: string, { include }: Patterns): boolean {
+  return include.length === 0 || include.some((pattern) => matchesPattern(url, pattern));
+}
+
+/**
+ * Returns whether the path and the query of a URL begin with a pattern, as in robots.txt: `*` stands for any text, and a `$` at the end for the end
+ * of the URL. Takes linear time.
+ */
+export function matchesPattern(url: string, pattern: string): boolean {
+  const { pathname, search } = new URL(url);
+  const text = pathname + search;
+  const isAnchored = pattern.endsWith("$");
+  const [first = "", ...rest] = (isAnchored ? pattern.slice(0, -1) : pattern).split("*");
+  if (!text.startsWith(first)) return false;
+  let position = first.length;
+  for (const [index, part] of rest.entries()) {
+    const isLast = isAnchored && index === rest.length - 1;
+    const found = isLast ? text.length - part.length : text.indexOf(part, position);
+    if (found < position || !text.startsWith(part, found)) return false;
+    position = found + part.length;
+  }
+  return !isAnchored || position === text.length;
+}
+
+/** Returns the name of a page's document: its URL in readable form, shortened if it is too long for a name. */
+export function documentName(url: string): string {
+  const name = decode(url);
+  if (!isLongerThan(name, MAX_NAME_CHARACTERS)) return name;
+  const hash = createHash("sha256").update(url).digest("hex").slice(0, 12);
+  return `${[...name].slice(0, MAX_NAME_CHARACTERS - hash.length - 1).join("")}…${hash}`;
+}
+
+function decode(url: string): string {
+  try {
+    const decoded = decodeURI(url);
+    return /[\p{C}\p{Z}]/u.test(decoded) ? url : decoded;
+  } catch {
+    return url;
+  }
+}

@@ -1,0 +1,93 @@
+import { ServiceError } from "@parley/service-kit";
+import { fetchFile, type ReadLinks, readSitemap } from "../documents/index.ts";
+import { type CrawlDeps, SiteUnavailable } from "./crawl.ts";
+import { isSameSite } from "./page-url.ts";
+import { parseRobotsTxt, type Robots } from "./robots.ts";
+import { type ClaimedSite, URLS_PER_PAGE } from "./site.ts";
+
+const MAX_SITEMAPS = 50;
+/** An index may list sitemaps, and these may be indexes. */
+const MAX_INDEX_DEPTH = 2;
+
+type Fetcher = Pick<CrawlDeps, "fetcher" | "queue">;
+
+/**
+ * Reads the rules for crawling a site. As RFC 9309 demands, a missing robots.txt permits everything, and one that the server fails to send forbids
+ * everything.
+ */
+export async function readRobots(
+  { fetcher }: Fetcher,
+  { workspaceId, url }: ClaimedSite,
+  signal: AbortSignal,
+): Promise<Robots> {
+  const robotsUrl = new URL("/robots.txt", url).href;
+  try {
+    return await fetcher.withFetched(
+      { workspaceId, signal },
+      (options) => fetchFile(robotsUrl, options),
+      async ({ status, body }) => {
+        if (status === 429 || status >= 500)
+          throw new SiteUnavailable("robots_unavailable", `robots.txt cannot be fetched: it returned status ${status}`);
+        return parseRobotsTxt(robotsUrl, status === 200 ? new TextDecoder().decode(body) : "");
+      },
+    );
+  } catch (error) {
+    if (isFetchFailure(error)) throw new SiteUnavailable(error.code, `robots.txt: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Lists the pages in a site's sitemaps. Leaves out a sitemap that cannot be fetched or read, because links may lead to its pages. */
+export async function listSitemapPages(
+  deps: Fetcher,
+  site: ClaimedSite,
+  { sitemaps }: Robots,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const pages = new Set<string>();
+  const first = sitemaps.length > 0 ? sitemaps : [new URL("/sitemap.xml", site.url).href];
+  const known = new Set(first);
+  const waiting = first.map((url) => ({ url, depth: 0 }));
+  for (let read = 0; read < MAX_SITEMAPS && pages.size < site.maxPages * URLS_PER_PAGE; read++) {
+    const next = waiting.shift();
+    if (next === undefined) break;
+    const { urls, isIndex } = await readSitemapUrl(deps, site, next.url, signal);
+    for (const url of urls) {
+      if (!isIndex) {
+        if (isSameSite(url, site.url)) pages.add(url);
+      } else if (!known.has(url) && next.depth < MAX_INDEX_DEPTH) {
+        known.add(url);
+        waiting.push({ url, depth: next.depth + 1 });
+      }
+    }
+  }
+  return [...pages];
+}
+
+async function readSitemapUrl(
+  { fetcher, queue }: Fetcher,
+  { workspaceId }: ClaimedSite,
+  url: string,
+  signal: AbortSignal,
+): Promise<ReadLinks> {
+  const nothing = { urls: [], isIndex: false };
+  try {
+    return await fetcher.withFetched(
+      { workspaceId, signal },
+      (options) => fetchFile(url, options),
+      async ({ status, body }) => {
+        if (status !== 200) return nothing;
+        const document = { workspaceId, bytes: body.length, signal };
+        return queue.run(document, () => readSitemap(body, { signal, workspaceId }));
+      },
+    );
+  } catch (error) {
+    if (isFetchFailure(error)) return nothing;
+    throw error;
+  }
+}
+
+/** Returns whether the URL or its content is the cause, not an overload. */
+export function isFetchFailure(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.kind === "invalid_argument";
+}

@@ -1,0 +1,105 @@
+import { type Database, type Queryable, transaction, workspaceTransaction } from "@parley/service-kit";
+import type { BotRef } from "../bots/index.ts";
+import { MAX_SITES, type Site, type SiteRef, type SiteSettings } from "./site.ts";
+
+const COUNTS = `
+  count(p.url)::integer AS found,
+  count(*) FILTER (WHERE p.run < s.run)::integer AS waiting,
+  count(p.source_id)::integer AS documents,
+  ${["added", "changed", "unchanged", "duplicate", "moved", "skipped", "missing", "removed", "failed"]
+    .map((outcome) => `count(*) FILTER (WHERE p.outcome = '${outcome}' AND p.run = s.run)::integer AS ${outcome}`)
+    .join(", ")}`;
+
+const SELECT_SITES = `
+  SELECT s.site_id AS id, s.url, s.include, s.exclude, s.max_pages AS "maxPages", s.refresh_minutes AS "refreshMinutes", s.state,
+         s.started_at AS "startedAt", s.ended_at AS "endedAt", nullif(s.next_run_at, 'infinity') AS "nextRunAt",
+         s.failure_code AS "failureCode", s.failure,
+         (SELECT to_jsonb(counts) FROM (
+           SELECT ${COUNTS} FROM conversation.knowledge_pages p WHERE p.workspace_id = s.workspace_id AND p.site_id = s.site_id
+         ) counts) AS counts
+  FROM conversation.knowledge_sites s
+  WHERE s.workspace_id = $1 AND s.bot_id = $2`;
+
+/** Lists a bot's sites, ordered by URL. */
+export async function listSites(database: Queryable, { workspaceId, botId }: BotRef): Promise<Site[]> {
+  const { rows } = await database.query<Site>(`${SELECT_SITES} ORDER BY s.url`, [workspaceId, botId]);
+  return rows;
+}
+
+/** Returns undefined if the bot has no such site. */
+export async function findSite(database: Queryable, { workspaceId, botId, id }: SiteRef): Promise<Site | undefined> {
+  const { rows } = await database.query<Site>(`${SELECT_SITES} AND s.site_id = $3`, [workspaceId, botId, id]);
+  return rows[0];
+}
+
+/** SQL that starts the next run of a site. A process that still works on the previous run loses its lease. */
+export const START_RUN = `state = 'crawling', run = s.run + 1, started_at = now(), ended_at = NULL, next_run_at = 'infinity', seeded = false,
+  failure_code = '', failure = '', lease_holder = NULL, leased_until = '-infinity'`;
+
+const PUT_SITE = `
+  INSERT INTO conversation.knowledge_sites AS s (workspace_id, bot_id, url, include, exclude, max_pages, refresh_minutes, state)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, 'crawling')
+  ON CONFLICT (workspace_id, bot_id, url) DO UPDATE
+    SET include = excluded.include, exclude = excluded.exclude, max_pages = excluded.max_pages,
+        refresh_minutes = excluded.refresh_minutes, ${START_RUN}
+    WHERE s.state <> 'removing'
+  RETURNING site_id AS id`;
+
+/**
+ * Adds a site, or changes the settings of the bot's site with this URL, and starts a run. Returns `removing` if the site is being removed, and
+ * `too_many` if the workspace has too many sites.
+ */
+export async function putSite(
+  database: Database,
+  { workspaceId, botId }: BotRef,
+  { url, include, exclude, maxPages, refreshMinutes }: SiteSettings,
+): Promise<Site | "removing" | "too_many"> {
+  const key = { table: "conversation.knowledge_sites", workspaceId };
+  return workspaceTransaction(database, key, async (connection) => {
+    const { rows: counted } = await connection.query<{ others: number }>(
+      `SELECT count(*) FILTER (WHERE NOT (bot_id = $2 AND url = $3))::integer AS others
+       FROM conversation.knowledge_sites WHERE workspace_id = $1`,
+      [workspaceId, botId, url],
+    );
+    if ((counted[0]?.others ?? 0) >= MAX_SITES) return "too_many";
+    const values = [workspaceId, botId, url, include, exclude, maxPages, refreshMinutes];
+    const { rows } = await connection.query<{ id: number }>(PUT_SITE, values);
+    const [stored] = rows;
+    if (stored === undefined) return "removing";
+    // With other patterns, an unchanged page may have other links to follow.
+    await connection.query(
+      "UPDATE conversation.knowledge_pages SET etag = '', last_modified = '' WHERE workspace_id = $1 AND site_id = $2",
+      [workspaceId, stored.id],
+    );
+    return (await findSite(connection, { workspaceId, botId, id: stored.id })) ?? "removing";
+  });
+}
+
+const OF_SITE = "s.workspace_id = $1 AND s.bot_id = $2 AND s.site_id = $3";
+
+const CHANGES = {
+  /** Starts a run, unless one is active. */
+  refresh: `SET ${START_RUN} WHERE ${OF_SITE} AND s.state NOT IN ('crawling', 'removing')`,
+  /** Ends the active run. The next planned one takes place. */
+  stop: `
+    SET state = 'stopped', ended_at = now(), lease_holder = NULL, leased_until = '-infinity',
+        next_run_at = CASE WHEN refresh_minutes = 0 THEN 'infinity' ELSE started_at + make_interval(mins => refresh_minutes) END
+    WHERE ${OF_SITE} AND s.state = 'crawling'`,
+  /** Lets the crawler remove the site and its documents. */
+  remove: `
+    SET state = 'removing', next_run_at = 'infinity', lease_holder = NULL, leased_until = '-infinity'
+    WHERE ${OF_SITE} AND s.state <> 'removing'`,
+} as const;
+
+/** Changes the state of a site. Returns undefined if the bot has no such site. */
+export function changeSite(
+  database: Database,
+  { workspaceId, botId, id }: SiteRef,
+  change: keyof typeof CHANGES,
+): Promise<Site | undefined> {
+  return transaction(database, async (connection) => {
+    const statement = `UPDATE conversation.knowledge_sites AS s ${CHANGES[change]}`;
+    await connection.query(statement, [workspaceId, botId, id]);
+    return findSite(connection, { workspaceId, botId, id });
+  });
+}

@@ -3,14 +3,13 @@ import { type Egress, EgressError, invalidArgument, type Logger } from "@parley/
 import { type GuardedResponse, guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
 import type { Format } from "./document.ts";
 import { detectFormat, toUtf8 } from "./media-type.ts";
+import { USER_AGENT } from "./page-link.ts";
 import type { RawDocument } from "./read-document.client.ts";
 
 const TIMEOUT_MS = 20_000;
 const MAX_REDIRECTS = 5;
 const MAX_VALIDATOR_CHARACTERS = 500;
 const ACCEPT = DOCUMENT_MEDIA_TYPES.join(", ");
-/** Also the name that robots.txt is searched for. */
-export const USER_AGENT = "Parley";
 
 export type FetchDocumentOptions = {
   egress: Egress;

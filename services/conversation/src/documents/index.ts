@@ -9,12 +9,11 @@ export {
   fetchPage,
   type PageValidators,
   statusError,
-  USER_AGENT,
 } from "./fetch-document.client.ts";
 export type { IndexedChunk, IndexedDocument } from "./index-document.ts";
 export { LANGUAGES, type LanguageName, parseLanguage } from "./language.ts";
 export { toUtf8 } from "./media-type.ts";
-export { isCrawlableLink } from "./page-link.ts";
+export { isCrawlableLink, USER_AGENT } from "./page-link.ts";
 export {
   type ParsedDocument,
   type RawDocument,

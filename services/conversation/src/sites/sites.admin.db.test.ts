@@ -25,7 +25,7 @@ async function waitUntilIdle(id: bigint): Promise<Site> {
         found = (await sites().getSite({ ...botFields(bot), id })).site;
         return found?.state;
       },
-      { timeout: 60_000, interval: 100 },
+      { timeout: 150_000, interval: 100 },
     )
     .not.toBe("crawling");
   return found as Site;
@@ -64,7 +64,7 @@ async function textsOf(): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(texts));
 }
 
-describe("a crawl", { timeout: 120_000 }, () => {
+describe("a crawl", { timeout: 300_000 }, () => {
   test("adds the main part of each page that a link or the sitemap leads to, once", async () => {
     const { paths, origin } = site;
     paths.set(
@@ -243,7 +243,7 @@ describe("a crawl", { timeout: 120_000 }, () => {
   });
 });
 
-test("a site can be stopped, refreshed and removed with its documents", { timeout: 120_000 }, async () => {
+test("a site can be stopped, refreshed and removed with its documents", { timeout: 300_000 }, async () => {
   const { paths } = site;
   paths.set("/robots.txt", "User-agent: *\nCrawl-delay: 2");
   paths.set("/", page("Home", '<a href="/a">A</a><a href="/b">B</a>'));
@@ -251,7 +251,7 @@ test("a site can be stopped, refreshed and removed with its documents", { timeou
   const { site: added } = await sites().putSite({ ...botFields(bot), url: site.origin, refreshMinutes: 60 });
   const id = added?.id as bigint;
   expect(added).toMatchObject({ state: "crawling", url: `${site.origin}/` });
-  await expect.poll(async () => Object.keys(await textsOf()), { timeout: 20_000 }).toEqual(["/"]);
+  await expect.poll(async () => Object.keys(await textsOf()), { timeout: 60_000 }).toEqual(["/"]);
   const { site: stopped } = await sites().stopSite({ ...botFields(bot), id });
   expect(stopped).toMatchObject({ state: "stopped", counts: { documents: 1, waiting: 2 } });
   expect(Date.parse(stopped?.nextRunAt ?? "") - Date.parse(stopped?.startedAt ?? "")).toBe(3_600_000);
@@ -263,7 +263,7 @@ test("a site can be stopped, refreshed and removed with its documents", { timeou
   await waitUntilIdle(id);
   expect((await sites().listSites(botFields(bot))).sites).toMatchObject([{ id, state: "complete" }]);
   await sites().removeSite({ ...botFields(bot), id });
-  await expect.poll(async () => (await sites().listSites(botFields(bot))).sites, { timeout: 20_000 }).toEqual([]);
+  await expect.poll(async () => (await sites().listSites(botFields(bot))).sites, { timeout: 60_000 }).toEqual([]);
   expect(await textsOf()).toEqual({});
   for (const call of [sites().getSite, sites().refreshSite, sites().stopSite, sites().removeSite])
     expect(await adminFailure(call({ ...botFields(bot), id }))).toMatchObject({ parleyCode: "site_not_found" });

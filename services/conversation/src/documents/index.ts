@@ -21,5 +21,6 @@ export {
   readDocument,
   readSitemap,
 } from "./read-document.client.ts";
-export { tokenize } from "./tokenize.ts";
+export type { Spelling } from "./spellings.ts";
+export { tokenize, tokenizeWithSpellings } from "./tokenize.ts";
 export { notText, requireValidContent } from "./valid-content.ts";

@@ -25,6 +25,7 @@ import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
 import {
   type AuditLog,
+  type Logger,
   requireShard,
   type ShardedDatabase,
   shardOfWorkspace,
@@ -72,10 +73,11 @@ export type AdminServicesDeps = {
   /** By the shard's number. */
   usageAuditShards: readonly UsageAuditShard[];
   config: Config;
+  log: Logger;
 };
 
 export function registerAdminServices(router: ConnectRouter, deps: AdminServicesDeps): void {
-  const { sharded, quota, ownerReadPool, questionSearch, usageAuditShards, config } = deps;
+  const { sharded, quota, ownerReadPool, questionSearch, usageAuditShards, config, log } = deps;
   const { database, shards } = sharded;
   const { keyPrefix, planModels, ownerToolPlans, costPlans, egress } = config;
   /** Returns the entry for the workspace's shard. */

@@ -177,6 +177,7 @@ export async function start(
         callLogComparison: createCallLogComparison(worker.llm),
       })),
       config,
+      log,
     });
   let isServing = false;
   const isDatabaseReady = createReadinessProbe(shards, { schema: "conversation", migrations }, log);

@@ -386,6 +386,32 @@ export const SERVICE: Dashboard = {
       ],
     },
     {
+      title: "Websites",
+      panels: [
+        {
+          title: "Crawls",
+          shows: "Finished crawls of websites per second, by result. incomplete: some pages failed.",
+          normal: "Mostly complete.",
+          action: "Mostly failed: the way to the internet is broken, see ParleyCrawlsFailing.",
+          unit: "short",
+          queries: [{ expr: `sum by (result) (${rate("parley_site_runs_total")})`, legend: "{{result}}" }],
+        },
+        {
+          title: "Websites that wait",
+          shows: "How long the website that has waited longest for a crawler is due, by shard if there are several.",
+          normal: "Below 1 minute. A workspace with many websites waits longer, because one is crawled at a time.",
+          action: "Grows for all workspaces: add replicas of the conversation service.",
+          unit: "s",
+          queries: [
+            {
+              expr: `max by (shard) (${inNamespace("parley_site_waiting_oldest_seconds")})`,
+              legend: "waiting {{shard}}",
+            },
+          ],
+        },
+      ],
+    },
+    {
       title: "Webhooks",
       panels: [
         {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createDatabase, isRequirementMet, reportMissingRequirements } from "@parley/test-support";
+import { createDatabase, isRequirementMet, reportMissingRequirements, WEBSITE_NETWORK } from "@parley/test-support";
 import { buildWidget } from "@parley/widget/build";
 import type { TestProject } from "vitest/node";
 import { CONSOLE_WORKSPACE, startConsole, startDevelopmentSso } from "../system/console.ts";
@@ -52,8 +52,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
         ...consoleSso.env,
         OWNER_TOOL_PLANS: "scale",
         PLAN_MODELS: JSON.stringify({ scale: ["openai:*"] }),
-        // The webhook receivers of the tests are on this machine.
-        EGRESS_ALLOW: "127.0.0.1/32",
+        // The webhook receivers and websites of the tests are on this machine.
+        EGRESS_ALLOW: `127.0.0.1/32, ${WEBSITE_NETWORK}`,
       },
       quota: consoleSso.env,
       // The tests' tool server is on this machine.

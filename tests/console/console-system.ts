@@ -1,3 +1,4 @@
+import { WEBSITE_NETWORK } from "@parley/test-support";
 import {
   CONSOLE_WORKSPACE,
   type ConsoleProcess,
@@ -25,7 +26,7 @@ type Options = {
 export async function startConsoleSystem({ model = "openai:default", ssoEnv }: Options = {}): Promise<ConsoleSystem> {
   await using resources = new AsyncDisposableStack();
   const sso = resources.adopt(await startDevelopmentSso(ssoEnv), (started) => started.stop());
-  const conversation = { ...sso.env, EGRESS_ALLOW: "127.0.0.1/32" };
+  const conversation = { ...sso.env, EGRESS_ALLOW: `127.0.0.1/32, ${WEBSITE_NETWORK}` };
   const env = { edge: sso.env, conversation, quota: sso.env };
   const system = resources.adopt(await startSystem({ env }), (started) => started.stop());
   const workspaceId = CONSOLE_WORKSPACE;

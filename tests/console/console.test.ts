@@ -17,6 +17,7 @@ import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 import { type SignedInClient, signIn } from "./owner.ts";
 import { forwardingSuite } from "./suites/forwarding.ts";
 import { webhookCallsSuite } from "./suites/webhook-calls.ts";
+import { websiteCallsSuite } from "./suites/website-calls.ts";
 
 const BOTS = "parley.conversation.v1.BotAdminService";
 const USAGE = "parley.quota.v1.WorkspaceAdminService/ShowUsage";
@@ -36,6 +37,7 @@ afterAll(() => installation?.stop());
 
 forwardingSuite(() => ({ ...installation, owner }));
 webhookCallsSuite(() => installation);
+websiteCallsSuite(() => installation);
 
 describe("sign-in", () => {
   it("uses the code flow with PKCE, and returns to the requested screen", async () => {

@@ -217,6 +217,7 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.SiteAdminService/PutSite": ofBot({ url: SITE_URL }),
   "parley.conversation.v1.SiteAdminService/ListSites": ofBot(),
   "parley.conversation.v1.SiteAdminService/GetSite": ofSite,
+  "parley.conversation.v1.SiteAdminService/ScheduleSite": ofSite,
   "parley.conversation.v1.SiteAdminService/RefreshSite": ofSite,
   "parley.conversation.v1.SiteAdminService/StopSite": ofSite,
   "parley.conversation.v1.SiteAdminService/RemoveSite": ofSite,

@@ -9,7 +9,7 @@ const EMBEDDING_TIMEOUT_MS = 300_000;
 
 /** Starts a system with semantic search: the conversation service's database has pgvector, and the fake provider returns embeddings. */
 export async function startSemanticSearchSystem(
-  options: Pick<SystemOptions, "databaseServerUrl"> = {},
+  options: Pick<SystemOptions, "databaseServerUrl" | "env"> = {},
 ): Promise<System> {
   const pgvector = await startPgvectorServer();
   await runMigrations("conversation", pgvector.url, "conversation");
@@ -23,7 +23,10 @@ export async function startSemanticSearchSystem(
     }),
     // The pgvector server is PGlite, whose connections all share one session. In one session, no two connections can prepare statements of
     // the same name. The service's two pools use different names. DATABASE_POOL=2 gives each pool one connection.
-    env: { conversation: { DATABASE_URL: pgvector.url, DATABASE_POOL: "2" } },
+    env: {
+      ...options.env,
+      conversation: { DATABASE_URL: pgvector.url, DATABASE_POOL: "2", ...options.env?.conversation },
+    },
   });
   return {
     ...system,
@@ -41,7 +44,7 @@ export async function waitUntilEmbedded(
 ): Promise<void> {
   const deadline = performance.now() + EMBEDDING_TIMEOUT_MS;
   for (;;) {
-    const { sources, embeddings } = await admin.knowledge.listSources(bot);
+    const { sources, embeddings } = await admin.knowledge.listSources({ ...bot, pageSize: 500 });
     const isOff = embeddings?.state === "off" || embeddings?.state === "no_pgvector";
     if (isOff || (embeddings?.state === "on" && sources.every(({ embedded, chunks }) => embedded === chunks))) return;
     if (performance.now() > deadline) throw new Error(`knowledge not embedded within ${EMBEDDING_TIMEOUT_MS} ms`);

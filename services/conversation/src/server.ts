@@ -57,6 +57,7 @@ import { createRpcHandlers, createSessionHandlers } from "./rpc-handlers.ts";
 import { Settlers } from "./settlement/settlers.worker.ts";
 import { connectPeers, quotaOfShard } from "./shard-peers.ts";
 import { createShardWorkers } from "./shard-workers.ts";
+import { createSiteRunCounter, registerSiteGauge } from "./sites/index.ts";
 import type { NotifySettler } from "./turns/index.ts";
 import { registerUsageAuditGauge } from "./usage-audit/usage-audit.worker.ts";
 import { createWebhooks, registerWebhookGauges } from "./webhooks/index.ts";
@@ -116,11 +117,13 @@ export async function start(
   };
   const webhooks = createWebhooks(config, { registry, auditLog, log, lifecycle, secretOptions });
   const createEmailSender = createEmails(config, { registry, log, secretOptions });
+  const siteRunCounter = createSiteRunCounter(registry);
   const workers = shards.map((shard) =>
     createShardWorkers(shard, {
       createDispatcher: webhooks.createDispatcher,
       createEmailSender,
       documents,
+      countSiteRun: (result) => siteRunCounter.inc({ result }),
       quota,
       llm,
       leaseSeconds: config.leaseSeconds,
@@ -141,6 +144,7 @@ export async function start(
   registerOutboxGauges(registry, shards, log);
   registerWebhookGauges(registry, shards, log);
   registerEmailGauge(registry, shards, log);
+  registerSiteGauge(registry, shards, log);
   registerEmbeddingGauge(
     registry,
     shards,

@@ -9,7 +9,7 @@ import { KeyUses } from "./keys/key-uses.worker.ts";
 import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { createLimitsReader } from "./knowledge/index.ts";
 import { llmOfShard, quotaOfShard } from "./shard-peers.ts";
-import { SiteCrawler } from "./sites/index.ts";
+import { type RunResult, SiteCrawler } from "./sites/index.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
 import type { NotifySettler } from "./turns/index.ts";
 import type { WebhookDispatcher } from "./webhooks/index.ts";
@@ -21,6 +21,7 @@ type ShardWorkersDeps = {
   createDispatcher: (database: Database) => WebhookDispatcher;
   createEmailSender: (database: Database) => EmailSender;
   documents: { fetcher: DocumentFetcher; queue: DocumentQueue };
+  countSiteRun: (result: RunResult) => void;
   quota: RpcClient<typeof QuotaService>;
   llm: RpcClient<typeof LlmService>;
   leaseSeconds: number;
@@ -46,7 +47,13 @@ export function createShardWorkers({ number, database }: Shard, deps: ShardWorke
     quota,
     llm,
     embeddings: new EmbeddingWorker(database, llm, log),
-    siteCrawler: new SiteCrawler({ database, ...deps.documents, readLimits: createLimitsReader(quota), log }),
+    siteCrawler: new SiteCrawler({
+      database,
+      ...deps.documents,
+      readLimits: createLimitsReader(quota),
+      countRun: deps.countSiteRun,
+      log,
+    }),
     sweeper: new Sweeper(database, leaseSeconds, reportInterrupted, log),
     keyUses: new KeyUses(database),
     visitorEraser: new VisitorEraser({ database, notifySettler: reportCancelled, closingSignal, log }),

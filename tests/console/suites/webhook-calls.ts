@@ -1,41 +1,23 @@
-import type { DescService } from "@bufbuild/protobuf";
 import { AuditLogAdminService, WebhookAdminService } from "@parley/rpc/conversation";
 import { startWebhookReceiver } from "@parley/test-support";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { CONSOLE_WORKSPACE, requestToken } from "../../system/console.ts";
+import { type Body, type CallOverHttp, createCaller } from "../call-over-http.ts";
 import type { ConsoleSystem } from "../console-system.ts";
 
-type Body = Record<string, unknown>;
 type Delivery = { sequence: string; status: string; responseStatus?: number; responseBody?: string };
 
 /** Tests the calls over HTTP that docs/webhooks.md describes: JSON with a member's access token. */
 export function webhookCallsSuite(shared: () => ConsoleSystem): void {
   describe("a script with a member's access token", () => {
-    let owner: (method: string, body?: Body) => Promise<{ status: number; code: string | null; body: Body }>;
-    let viewer: typeof owner;
-    let auditLog: typeof owner;
+    let owner: CallOverHttp;
+    let viewer: CallOverHttp;
+    let auditLog: CallOverHttp;
 
     beforeAll(async () => {
-      const { sso, consoleProcess } = shared();
-      const createCaller = async (
-        role: string,
-        { typeName }: DescService = WebhookAdminService,
-      ): Promise<typeof owner> => {
-        const authorization = `Bearer ${await requestToken(sso, role)}`;
-        return async (method, body = {}) => {
-          const response = await fetch(`${consoleProcess.url}/api/rpc/${typeName}/${method}`, {
-            method: "POST",
-            headers: { authorization, "content-type": "application/json" },
-            body: JSON.stringify({ workspaceId: CONSOLE_WORKSPACE, ...body }),
-          });
-          const { status, headers } = response;
-          return { status, code: headers.get("parley-code"), body: (await response.json()) as Body };
-        };
-      };
       [owner, viewer, auditLog] = await Promise.all([
-        createCaller("owner"),
-        createCaller("viewer"),
-        createCaller("owner", AuditLogAdminService),
+        createCaller(shared(), "owner", WebhookAdminService),
+        createCaller(shared(), "viewer", WebhookAdminService),
+        createCaller(shared(), "owner", AuditLogAdminService),
       ]);
     });
 

@@ -42,3 +42,5 @@ export { collectSse, fetchAndKeep, type ReadSseOptions, readSse, type SseComment
 export { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 export { startToolServer, type ToolServer, type ToolServerRequest, type ToolServerResponse } from "./tool-server.ts";
 export { type ReceivedWebhook, startWebhookReceiver, type WebhookReceiver } from "./webhook-receiver.ts";
+export { redirectTo, sitemap, startWebsite, WEBSITE_NETWORK, type Website, webPage, withEtag } from "./website.ts";
+export { fillShop, isTrap, MAX_TRAP_PAGES, SHOP_PAGES } from "./website-shop.ts";

@@ -18,6 +18,8 @@ export type GuardedFetchOptions = {
   body?: string;
   /** Called with the head of the last response before its body is read. May throw to refuse the response. */
   onHead?: (head: ResponseHead) => void;
+  /** Called with the target of each redirect before it is requested. May throw to end the request. */
+  onRedirect?: (url: string, status: number) => void;
   /** Called with the size of each part of the body that was read, after decompression. May throw to end the request. */
   onBytes?: (bytes: number) => void;
   /** Resolves host names. Default: the system's resolver. */
@@ -35,9 +37,8 @@ export type GuardedResponse = ResponseHead & { body: Uint8Array<ArrayBuffer> };
 
 /**
  * Fetches an http or https URL that a user entered, from permitted addresses only (see createGuardedAgent). Checks each redirect like the
- * first URL. Throws EgressError, the reason of `signal`, or the error of `onHead` or `onBytes`, which must not be
- * a TypeError. Does not throw for an HTTP
- * error status.
+ * first URL. Throws EgressError, the reason of `signal`, or the error of `onHead`, `onRedirect` or
+ * `onBytes`, which must not be a TypeError. Does not throw for an HTTP error status.
  */
 export async function guardedFetch(url: string, options: GuardedFetchOptions): Promise<GuardedResponse> {
   const { egress, timeoutMs, signal } = options;
@@ -83,6 +84,7 @@ async function fetchWithRedirects(
     if (method !== "GET" && method !== "HEAD")
       throw new EgressError("too_many_redirects", `redirects of ${method} requests are not followed`);
     url = parseUrl(location, url);
+    options.onRedirect?.(url.href, response.status);
   }
 }
 
@@ -131,7 +133,7 @@ async function readResponse(response: Response, url: URL, options: GuardedFetchO
 
 /** Returns the EgressError inside an error of fetch. A network error becomes `unreachable`. */
 function toEgressError(error: unknown): unknown {
-  // fetch reports failures as TypeError, so any other error comes from `onHead` and is returned as it is.
+  // fetch reports failures as TypeError, so any other error comes from a callback and is returned as it is.
   return error instanceof TypeError ? findEgressError(error) : error;
 }
 

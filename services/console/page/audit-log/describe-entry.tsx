@@ -32,6 +32,11 @@ const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
   "KnowledgeAdminService/AddSource": (target) => <T text="Added the document {name}" {...target} />,
   "KnowledgeAdminService/RemoveSource": (target) => <T text="Removed the document {name}" {...target} />,
   "KnowledgeAdminService/RenameSource": (target) => <T text="Renamed the document {name}" {...target} />,
+  "SiteAdminService/PutSite": (target) => <T text="Added or changed a website of {bot}" {...target} />,
+  "SiteAdminService/ScheduleSite": (target) => <T text="Changed the schedule of a website of {bot}" {...target} />,
+  "SiteAdminService/RefreshSite": (target) => <T text="Refreshed a website of {bot}" {...target} />,
+  "SiteAdminService/StopSite": (target) => <T text="Stopped the refresh of a website of {bot}" {...target} />,
+  "SiteAdminService/RemoveSite": (target) => <T text="Removed a website from {bot}" {...target} />,
   "EvaluationAdminService/AddCase": (target) => <T text="Added a question to the evaluation of {bot}" {...target} />,
   "EvaluationAdminService/RemoveCase": (target) => (
     <T text="Removed a question from the evaluation of {bot}" {...target} />

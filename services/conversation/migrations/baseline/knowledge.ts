@@ -53,6 +53,8 @@ export const KNOWLEDGE = `
     max_pages       integer NOT NULL,
     -- The time between the starts of two runs; 0 if only an owner starts one.
     refresh_minutes integer NOT NULL,
+    -- Whether only the page of the URL is read, and no link is followed.
+    single_page     boolean NOT NULL DEFAULT false,
     state           text NOT NULL CHECK (state IN ('crawling', 'complete', 'failed', 'stopped', 'removing')),
     -- The number of the current or last run.
     run             integer NOT NULL DEFAULT 1,
@@ -64,11 +66,11 @@ export const KNOWLEDGE = `
     -- Why the last run failed, or why it left out pages; empty if it did not.
     failure_code    text NOT NULL DEFAULT '',
     failure         text NOT NULL DEFAULT '',
-    -- The lease of the process that crawls the site.
+    -- The lease of the process that crawls the site. Without a lease, the time since when the site waits for one.
     lease_holder    uuid,
-    leased_until    timestamptz NOT NULL DEFAULT '-infinity',
+    leased_until    timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (workspace_id, site_id),
-    UNIQUE (workspace_id, bot_id, url),
+    UNIQUE (workspace_id, bot_id, url, single_page),
     FOREIGN KEY (workspace_id, bot_id) REFERENCES conversation.bots
   );
 

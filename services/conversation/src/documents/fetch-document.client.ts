@@ -1,6 +1,11 @@
 import { DOCUMENT_FORMATS, DOCUMENT_MEDIA_TYPES, isTextFormat } from "@parley/rpc/documents";
 import { type Egress, EgressError, invalidArgument, type Logger } from "@parley/service-kit";
-import { type GuardedResponse, guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
+import {
+  type GuardedFetchOptions,
+  type GuardedResponse,
+  guardedFetch,
+  type ResponseHead,
+} from "@parley/service-kit/egress";
 import type { Format } from "./document.ts";
 import { detectFormat, toUtf8 } from "./media-type.ts";
 import { USER_AGENT } from "./page-link.ts";
@@ -53,11 +58,11 @@ export type FetchedPage =
   | { kind: "content"; raw: RawDocument; validators: PageValidators }
   /** The page has not changed since it was sent with the validators. */
   | { kind: "unchanged" }
-  /** The URL redirects to another page, which was not read. */
-  | { kind: "moved"; url: string }
+  /** The URL redirects to another page, which was not requested. */
+  | { kind: "moved"; url: string; isPermanent: boolean }
   | { kind: "status"; status: number; retryAfterSeconds: number | undefined };
 
-/** Ends a request after its head. Not a TypeError: see guardedFetch. */
+/** Ends a request before the body. Not a TypeError: see guardedFetch. */
 class HeadSuffices extends Error {
   readonly page: FetchedPage;
 
@@ -82,7 +87,6 @@ export async function fetchPage(
         ...(lastModified !== "" && { "if-modified-since": lastModified }),
       },
       onHead: (head) => {
-        if (!isSamePage(head.url)) throw new HeadSuffices({ kind: "moved", url: head.url });
         if (head.status === 304) throw new HeadSuffices({ kind: "unchanged" });
         if (head.status !== 200)
           throw new HeadSuffices({
@@ -91,6 +95,10 @@ export async function fetchPage(
             retryAfterSeconds: parseRetryAfter(head.headers.get("retry-after")),
           });
         format = requireDocumentFormat(head);
+      },
+      onRedirect: (target, status) => {
+        if (!isSamePage(target))
+          throw new HeadSuffices({ kind: "moved", url: target, isPermanent: status === 301 || status === 308 });
       },
     });
     const newValidators = {
@@ -109,12 +117,12 @@ export function fetchFile(url: string, options: FetchDocumentOptions): Promise<G
   return fetchUrl(url, options, { headers: { accept: "*/*" } });
 }
 
-type UrlOptions = { headers: Record<string, string>; onHead?: (head: ResponseHead) => void };
+type UrlOptions = Pick<GuardedFetchOptions, "onHead" | "onRedirect"> & { headers: Record<string, string> };
 
 async function fetchUrl(
   url: string,
   { egress, maxBytes, signal, log, timeoutMs = TIMEOUT_MS, onBytes }: FetchDocumentOptions,
-  { headers, onHead }: UrlOptions,
+  { headers, ...callbacks }: UrlOptions,
 ): Promise<GuardedResponse> {
   try {
     return await guardedFetch(url, {
@@ -124,8 +132,8 @@ async function fetchUrl(
       signal,
       maxBytes,
       maxRedirects: MAX_REDIRECTS,
+      ...callbacks,
       headers: { ...headers, "user-agent": USER_AGENT },
-      ...(onHead && { onHead }),
     });
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;

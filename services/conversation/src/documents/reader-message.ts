@@ -24,7 +24,6 @@ export type PageFacts = {
 };
 
 /**
-/**
  * A line of JSON from the reading process: a piece of the document, links of a page or sitemap, the facts of a page, or, in the last line, the
  * document's first words, from which its language is detected, or the reason why it cannot be read.
  */

@@ -69,7 +69,7 @@ const RECORD_KNOWLEDGE_FAILED = `
     workspace: "$1",
     type: "'knowledge.failed'",
     session: "NULL::uuid",
-    data: "jsonb_build_object('bot_slug', $2::text, 'name', $3::text, 'code', $4::text, 'refresh', failed.is_refresh)",
+    data: "jsonb_build_object('bot_slug', $2::text, 'name', $3::text, 'code', $4::text, 'refresh', coalesce($5::boolean, failed.is_refresh))",
   })}`;
 
 const RECORD_WEBHOOK_DISABLED = `
@@ -94,14 +94,23 @@ export async function recordWebhookDisabled(
   });
 }
 
-/** Records that a document could not be added or refreshed from its URL. */
+type KnowledgeFailure = {
+  workspaceId: string;
+  botSlug: string;
+  name: string;
+  code: string;
+  /** Whether this was not the first attempt; by default whether the bot has a document of this name. */
+  isRefresh?: boolean;
+};
+
+/** Records that a document could not be added or refreshed from its URL, or that the crawl of a site failed. */
 export async function recordKnowledgeFailed(
   database: Queryable,
-  { workspaceId, botSlug, name, code }: { workspaceId: string; botSlug: string; name: string; code: string },
+  { workspaceId, botSlug, name, code, isRefresh }: KnowledgeFailure,
 ): Promise<void> {
   await database.query({
     name: "record_knowledge_failed",
     text: RECORD_KNOWLEDGE_FAILED,
-    values: [workspaceId, botSlug, name, code],
+    values: [workspaceId, botSlug, name, code, isRefresh ?? null],
   });
 }

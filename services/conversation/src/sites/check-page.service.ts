@@ -58,7 +58,7 @@ export class CheckPage {
   async run(page: WaitingPage): Promise<boolean> {
     const { site, robots, signal } = this.#context;
     const { url } = page;
-    if (!isCrawlable(url, site)) {
+    if (!site.isSinglePage && !isCrawlable(url, site)) {
       await this.#exclude(page);
       return false;
     }
@@ -70,7 +70,7 @@ export class CheckPage {
       url,
       // A page without a document is read again, because its content may have become that of a document.
       validators: page.sourceId === null ? NO_VALIDATORS : page,
-      isSamePage: (other: string) => normalizeUrl(other) === url,
+      isSamePage: (other: string) => site.isSinglePage || normalizeUrl(other) === url,
     };
     try {
       await this.#deps.fetcher.withFetched(
@@ -91,7 +91,7 @@ export class CheckPage {
       case "unchanged":
         return this.#record(page, { outcome: "unchanged" });
       case "moved":
-        return this.#handleMoved(page, normalizeUrl(fetched.url));
+        return this.#handleMoved(page, fetched);
       case "status":
         return this.#handleStatus(page, fetched);
     }
@@ -100,7 +100,9 @@ export class CheckPage {
   async #handleContent(page: WaitingPage, { raw, validators }: Content): Promise<void> {
     const { site, signal } = this.#context;
     const { workspaceId } = site;
-    const { url, contentHash } = page;
+    const { url, sourceId } = page;
+    // Without a document, the text is stored even if it has not changed.
+    const contentHash = sourceId === null ? "" : page.contentHash;
     const document = { workspaceId, bytes: raw.content.length, signal };
     await this.#deps.queue.run(document, async () => {
       const read = await readDocument(requireValidContent(raw), { signal, workspaceId, page: { url, contentHash } });
@@ -154,13 +156,15 @@ export class CheckPage {
     });
   }
 
-  async #handleMoved(page: WaitingPage, target: string): Promise<void> {
+  async #handleMoved(page: WaitingPage, { url, isPermanent }: Extract<FetchedPage, { kind: "moved" }>): Promise<void> {
+    const target = normalizeUrl(url);
     if (!isSameSite(target, this.#context.site.url)) {
       const reason = `the page redirects to another site, ${new URL(target).host}`;
       return this.#record(page, { outcome: "moved", code: "other_site", reason, canonical: target });
     }
     await this.#add([target], page.depth);
-    await this.#record(page, { outcome: "moved", canonical: target });
+    const temporary = { code: "temporary_redirect", reason: "the page redirects temporarily" };
+    await this.#record(page, { outcome: "moved", canonical: target, ...(!isPermanent && temporary) });
   }
 
   async #handleStatus(
@@ -195,7 +199,7 @@ export class CheckPage {
   /** Returns the URL of the page that has the content of this one; undefined if it is this one. */
   async #findCanonical({ url }: WaitingPage, text: string): Promise<string | undefined> {
     const { site, robots } = this.#context;
-    if (!URL.canParse(text) || !isSameSite(text, site.url)) return undefined;
+    if (site.isSinglePage || !URL.canParse(text) || !isSameSite(text, site.url)) return undefined;
     const canonical = normalizeUrl(text);
     if (canonical === url || !isCrawlable(canonical, site) || !robots.mayFetch(canonical)) return undefined;
     const known = await findResult(this.#deps.database, site, canonical);
@@ -206,12 +210,13 @@ export class CheckPage {
   }
 
   /** Adds the links that lead to pages of the site that may be fetched. */
-  #add(links: readonly string[], depth: number): Promise<void> {
+  async #add(links: readonly string[], depth: number): Promise<void> {
     const { site, robots } = this.#context;
+    if (site.isSinglePage) return;
     const mayAdd = (url: string) => isCrawlable(url, site) && robots.mayFetch(url);
     const urls = links.filter((url) => URL.canParse(url) && isSameSite(url, site.url)).map(normalizeUrl);
     const added = depth > MAX_DEPTH ? [] : [...new Set(urls)].filter(mayAdd);
-    return addPages(this.#deps.database, site, added, depth);
+    await addPages(this.#deps.database, site, added, depth);
   }
 
   #record({ url }: WaitingPage, result: PageResult): Promise<void> {

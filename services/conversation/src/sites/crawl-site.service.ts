@@ -68,11 +68,11 @@ async function crawl(deps: CrawlDeps, site: ClaimedSite, signal: AbortSignal): P
     throw error;
   });
   if (robots instanceof SiteUnavailable)
-    return finishRun(database, site, { code: robots.code, reason: robots.message });
+    return deps.countRun(await finishRun(database, site, { code: robots.code, reason: robots.message }));
   const check = new CheckPage(deps, { site, robots, signal });
   while (performance.now() < endsAtMs && !signal.aborted) {
     const pages = await listWaiting(database, site, BATCH_PAGES);
-    if (pages.length === 0) return finishRun(database, site);
+    if (pages.length === 0) return deps.countRun(await finishRun(database, site));
     await checkPages(pages, { check, crawlDelayMs: robots.crawlDelayMs, endsAtMs, signal });
   }
 }
@@ -105,18 +105,25 @@ async function checkPages(
 
 /** Reads a site's robots.txt and, once in a run, its sitemaps. Throws SiteUnavailable if the site must not be crawled. */
 async function openSite(deps: CrawlDeps, site: ClaimedSite, signal: AbortSignal): Promise<Robots> {
-  const { database } = deps;
   const key = `${site.workspaceId} ${site.id} ${site.run}`;
-  const robots = deps.robots.get(key) ?? (await readRobots(deps, site, signal));
+  const known = deps.robots.get(key);
+  const robots = known ?? (await readRobots(deps, site, signal));
   deps.robots.set(key, robots);
   if (!robots.mayFetch(site.url)) throw new SiteUnavailable("robots_refused", "robots.txt forbids the start page");
-  if (site.isSeeded) return robots;
+  if (!site.isSeeded) await addFirstPages(deps, site, robots, signal);
+  const hasFetched = known === undefined || !site.isSeeded;
+  if (hasFetched && robots.crawlDelayMs > 0) await pause(robots.crawlDelayMs, signal);
+  return robots;
+}
+
+/** Adds the pages from which the crawl starts: the site's URL, and the pages in its sitemaps. */
+async function addFirstPages(deps: CrawlDeps, site: ClaimedSite, robots: Robots, signal: AbortSignal): Promise<void> {
   const mayAdd = (url: string) => isSameSite(url, site.url) && isCrawlable(url, site) && robots.mayFetch(url);
-  const pages = (await listSitemapPages(deps, site, robots, signal)).map(normalizeUrl).filter(mayAdd);
-  await withLease(database, site, async (connection) => {
+  const listed = site.isSinglePage ? [] : await listSitemapPages(deps, site, robots, signal);
+  const pages = new Set(listed.map(normalizeUrl).filter(mayAdd));
+  await withLease(deps.database, site, async (connection) => {
     await forgetRemoved(connection, site);
-    await addPages(connection, site, [normalizeUrl(site.url), ...new Set(pages)], 0);
+    await addPages(connection, site, [normalizeUrl(site.url), ...pages], 0);
     await storeSeeded(connection, site);
   });
-  return robots;
 }

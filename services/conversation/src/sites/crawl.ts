@@ -2,6 +2,7 @@ import type { Database, Logger } from "@parley/service-kit";
 import type { DocumentFetcher, DocumentQueue } from "../documents/index.ts";
 import type { ReadKnowledgeLimits } from "../knowledge/index.ts";
 import type { Robots } from "./robots.ts";
+import type { RunResult } from "./site.ts";
 
 export type CrawlDeps = {
   database: Database;
@@ -10,6 +11,7 @@ export type CrawlDeps = {
   readLimits: ReadKnowledgeLimits;
   /** The rules of the sites that this process crawls, by the site and its run. */
   robots: { get(key: string): Robots | undefined; set(key: string, robots: Robots): unknown };
+  countRun: (result: RunResult) => void;
   log: Logger;
 };
 

@@ -67,8 +67,14 @@ export type PageResult = {
   lastModified?: string;
 };
 
-/** Outcomes of a page that no longer has a text of its own. Its document is removed if a check an hour later finds the same. */
-const GONE = "('missing', 'moved', 'duplicate')";
+/**
+ * Whether the page no longer has a text of its own: it is missing, or another page's document has its text. Its document is removed if a check an
+ * hour later finds the same. After a temporary redirect, such as to a page about maintenance, it stays.
+ */
+const IS_GONE = `($5 = 'missing' OR $5 IN ('moved', 'duplicate') AND $6 = '' AND EXISTS (
+  SELECT FROM conversation.knowledge_pages other
+  WHERE other.workspace_id = $1 AND other.site_id = $2 AND other.url = $8 AND other.source_id IS NOT NULL
+))`;
 /** Outcomes that show that the page is still there. After a failure, this is unknown. */
 const THERE = "('added', 'changed', 'unchanged')";
 
@@ -78,11 +84,11 @@ const RECORD_RESULT = `
       etag = coalesce($9, etag), last_modified = coalesce($10, last_modified),
       gone_since = CASE
         WHEN source_id IS NULL OR $5 IN ${THERE} THEN NULL
-        WHEN $5 IN ${GONE} THEN coalesce(gone_since, now())
+        WHEN ${IS_GONE} THEN coalesce(gone_since, now())
         ELSE gone_since
       END
   WHERE workspace_id = $1 AND site_id = $2 AND url = $3
-  RETURNING source_id AS "sourceId", $5 IN ${GONE} AND gone_since <= now() - interval '${CONFIRM_MINUTES} minutes' AS "isConfirmed"`;
+  RETURNING source_id AS "sourceId", ${IS_GONE} AND gone_since <= now() - interval '${CONFIRM_MINUTES} minutes' AS "isConfirmed"`;
 
 /** Records the result of a check. Removes the document of a page that is gone for an hour. */
 export async function recordResult(
@@ -190,7 +196,7 @@ export async function findEqualPage(
   return rows[0]?.url;
 }
 
-/** Stores the text of a page as a document. */
+/** Stores the text of a page as a document. Keeps the name that an owner has given to the page's document. */
 export async function storePage(
   connection: Connection,
   { workspaceId, id, run }: ClaimedSite,
@@ -198,7 +204,13 @@ export async function storePage(
   limits: KnowledgeLimits,
 ): Promise<void> {
   const { url, source, contentHash, etag, lastModified } = page;
-  const stored = await storeSource(connection, source, limits);
+  const { rows } = await connection.query<{ name: string }>(
+    `SELECT s.name FROM conversation.knowledge_pages p
+     JOIN conversation.knowledge_sources s ON s.workspace_id = p.workspace_id AND s.source_id = p.source_id
+     WHERE p.workspace_id = $1 AND p.site_id = $2 AND p.url = $3`,
+    [workspaceId, id, url],
+  );
+  const stored = await storeSource(connection, { ...source, name: rows[0]?.name ?? source.name }, limits);
   await connection.query(
     `UPDATE conversation.knowledge_pages
      SET run = $4, outcome = CASE WHEN source_id IS NULL THEN 'added' ELSE 'changed' END, code = '', reason = '', canonical = '', source_id = $5,

@@ -1,4 +1,4 @@
-import { ServiceError } from "@parley/service-kit";
+import { pause, ServiceError } from "@parley/service-kit";
 import { fetchFile, type ReadLinks, readSitemap } from "../documents/index.ts";
 import { type CrawlDeps, SiteUnavailable } from "./crawl.ts";
 import { isSameSite } from "./page-url.ts";
@@ -8,6 +8,8 @@ import { type ClaimedSite, URLS_PER_PAGE } from "./site.ts";
 const MAX_SITEMAPS = 50;
 /** An index may list sitemaps, and these may be indexes. */
 const MAX_INDEX_DEPTH = 2;
+/** With a crawl delay, many sitemaps would keep other sites waiting. */
+const MAX_SITEMAPS_MS = 5 * 60_000;
 
 type Fetcher = Pick<CrawlDeps, "fetcher" | "queue">;
 
@@ -37,20 +39,22 @@ export async function readRobots(
   }
 }
 
-/** Lists the pages in a site's sitemaps. Leaves out a sitemap that cannot be fetched or read, because links may lead to its pages. */
+/** Lists the pages in a site's sitemaps, with the crawl delay before each request. Leaves out a sitemap that cannot be fetched or read, because links may lead to its pages. */
 export async function listSitemapPages(
   deps: Fetcher,
   site: ClaimedSite,
-  { sitemaps }: Robots,
+  { sitemaps, crawlDelayMs }: Robots,
   signal: AbortSignal,
 ): Promise<string[]> {
   const pages = new Set<string>();
+  const endsAtMs = performance.now() + MAX_SITEMAPS_MS;
   const first = sitemaps.length > 0 ? sitemaps : [new URL("/sitemap.xml", site.url).href];
   const known = new Set(first);
   const waiting = first.map((url) => ({ url, depth: 0 }));
   for (let read = 0; read < MAX_SITEMAPS && pages.size < site.maxPages * URLS_PER_PAGE; read++) {
     const next = waiting.shift();
-    if (next === undefined) break;
+    if (next === undefined || performance.now() > endsAtMs) break;
+    if (crawlDelayMs > 0) await pause(crawlDelayMs, signal);
     const { urls, isIndex } = await readSitemapUrl(deps, site, next.url, signal);
     for (const url of urls) {
       if (!isIndex) {

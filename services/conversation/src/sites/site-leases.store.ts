@@ -1,7 +1,7 @@
 import { type Connection, type Database, type Queryable, transaction } from "@parley/service-kit";
 import { recordKnowledgeFailed } from "../events/index.ts";
-import { type ClaimedSite, CONFIRM_MINUTES } from "./site.ts";
-import { START_RUN } from "./sites.store.ts";
+import { type ClaimedSite, CONFIRM_MINUTES, type RunResult } from "./site.ts";
+import { PLANNED_RUN, START_RUN } from "./sites.store.ts";
 
 /** Another replica continues a crawl this long after its process was killed. */
 export const LEASE_SECONDS = 30;
@@ -36,7 +36,7 @@ const CLAIM_SITE = `
     FOR NO KEY UPDATE OF s SKIP LOCKED
   )
   RETURNING claimed.workspace_id AS "workspaceId", claimed.bot_id AS "botId", b.slug AS "botSlug", site_id AS id, url, include, exclude,
-            max_pages AS "maxPages", refresh_minutes AS "refreshMinutes", state, run, seeded AS "isSeeded", lease_holder AS holder`;
+            max_pages AS "maxPages", refresh_minutes AS "refreshMinutes", single_page AS "isSinglePage", state, run, seeded AS "isSeeded", lease_holder AS holder`;
 
 /** Leases a site that is to be crawled or removed. Returns undefined if there is none. */
 export async function claimSite(database: Database): Promise<ClaimedSite | undefined> {
@@ -106,34 +106,35 @@ type Failure = {
 
 /**
  * Ends a run, and plans the next one. A run that did not fail as a whole is complete, even if some of its pages failed. Records one event
- * if anything failed.
+ * if anything failed, and returns the result.
  * @param failure why the run failed as a whole
  */
 export function finishRun(
   database: Database,
   site: ClaimedSite,
   failure?: { code: string; reason: string },
-): Promise<void> {
-  const { workspaceId, id, run, botSlug, url } = site;
+): Promise<RunResult> {
+  const { workspaceId, id, run, botSlug, url, isSinglePage } = site;
   return withLease(database, site, async (connection) => {
     const { rows } = await connection.query<Failure>(READ_FAILURE, [workspaceId, id, run]);
     const [pages] = rows as [Failure];
-    const hasFailed = failure !== undefined || pages.documents === 0;
+    const hasFailed = failure !== undefined || pages.documents === 0 || (isSinglePage && pages.failed > 0);
     const isLimited = pages.code === "knowledge_limit_reached";
     const empty = { code: pages.code ?? "no_pages", reason: pages.reason ?? "no page of the site has text to add" };
     const shown = failure ?? (hasFailed || isLimited ? empty : { code: "", reason: "" });
     await connection.query(
       `UPDATE conversation.knowledge_sites
-       SET state = $3, ended_at = now(), failure_code = $4, failure = $5, lease_holder = NULL, leased_until = '-infinity',
+       SET state = $3, ended_at = now(), failure_code = $4, failure = $5, lease_holder = NULL, leased_until = now(),
            next_run_at = least(
-             CASE WHEN refresh_minutes = 0 THEN 'infinity' ELSE greatest(started_at + make_interval(mins => refresh_minutes), now()) END,
+             ${PLANNED_RUN},
              CASE WHEN $6 THEN now() + make_interval(mins => ${CONFIRM_MINUTES + 1}) ELSE 'infinity' END
            )
        WHERE workspace_id = $1 AND site_id = $2`,
       [workspaceId, id, hasFailed ? "failed" : "complete", shown.code, shown.reason, pages.needsConfirmation],
     );
-    if (!hasFailed && pages.failed === 0) return;
+    if (!hasFailed && pages.failed === 0) return "complete";
     const code = shown.code || (pages.code ?? "failed");
-    await recordKnowledgeFailed(connection, { workspaceId, botSlug, name: url, code });
+    await recordKnowledgeFailed(connection, { workspaceId, botSlug, name: url, code, isRefresh: run > 1 });
+    return hasFailed ? "failed" : "incomplete";
   });
 }

@@ -8,6 +8,8 @@ export type SiteSettings = {
   maxPages: number;
   /** 0 if only an owner starts runs. */
   refreshMinutes: number;
+  /** Whether only the page of the URL is read, and no link is followed. */
+  isSinglePage: boolean;
 };
 
 export type SiteState = "crawling" | "complete" | "failed" | "stopped" | "removing";
@@ -77,6 +79,10 @@ export const PAGE_OUTCOMES: readonly PageOutcome[] = [
   "removed",
   "failed",
 ];
+
+/** The result of a run: all pages were checked, some pages failed, or the run failed as a whole. */
+export const RUN_RESULTS = ["complete", "incomplete", "failed"] as const;
+export type RunResult = (typeof RUN_RESULTS)[number];
 
 /** How many URLs a crawl remembers for each page that may become a document: also those that moved, are missing or are duplicates. */
 export const URLS_PER_PAGE = 2;

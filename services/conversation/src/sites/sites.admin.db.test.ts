@@ -1,11 +1,19 @@
 import { KnowledgeAdminService, type Site, SiteAdminService } from "@parley/rpc/conversation";
+import {
+  redirectTo,
+  sitemap,
+  startWebsite,
+  WEBSITE_NETWORK,
+  type Website,
+  webPage,
+  withEtag,
+} from "@parley/test-support";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
-import { page, redirectTo, sitemap, startWebsite, WEBSITE_HOST, type Website, withEtag } from "../testing/website.ts";
 
-const system = useTestSystem({ EGRESS_ALLOW: `${WEBSITE_HOST}/32` });
+const system = useTestSystem({ EGRESS_ALLOW: WEBSITE_NETWORK });
 
 let site: Website;
 let bot: Bot;
@@ -31,7 +39,9 @@ async function waitUntilIdle(id: bigint): Promise<Site> {
   return found as Site;
 }
 
-async function crawl(settings: { path?: string; include?: string[]; exclude?: string[]; maxPages?: number } = {}) {
+async function crawl(
+  settings: { path?: string; include?: string[]; exclude?: string[]; maxPages?: number; singlePage?: boolean } = {},
+) {
   const { path = "/", ...rest } = settings;
   const added = (await sites().putSite({ ...botFields(bot), url: `${site.origin}${path}`, ...rest })).site as Site;
   return waitUntilIdle(added.id);
@@ -69,18 +79,18 @@ describe("a crawl", { timeout: 300_000 }, () => {
     const { paths, origin } = site;
     paths.set(
       "/",
-      page(
+      webPage(
         "Shop",
         '<p>Bread daily.</p><a href="/a?utm_source=x#top">A</a><a href="/old">Old</a><a href="//b.example/">B</a>',
       ),
     );
-    paths.set("/a", page("A", '<p>Text of A.</p><a href="/a?print=1">Print</a><a href="/copy">Copy</a>'));
-    paths.set("/a?print=1", page("A", "<p>Text of A, to print.</p>", '<link rel="canonical" href="/a">'));
-    paths.set("/copy", page("A", '<p>Text of A.</p><a href="/a?print=1">Print</a><a href="/copy">Copy</a>'));
+    paths.set("/a", webPage("A", '<p>Text of A.</p><a href="/a?print=1">Print</a><a href="/copy">Copy</a>'));
+    paths.set("/a?print=1", webPage("A", "<p>Text of A, to print.</p>", '<link rel="canonical" href="/a">'));
+    paths.set("/copy", webPage("A", '<p>Text of A.</p><a href="/a?print=1">Print</a><a href="/copy">Copy</a>'));
     paths.set("/old", redirectTo("/new"));
-    paths.set("/new", page("New", "<table><tr><th>Size<th>Price<tr><td>small<td>2 EUR</table>"));
+    paths.set("/new", webPage("New", "<table><tr><th>Size<th>Price<tr><td>small<td>2 EUR</table>"));
     paths.set("/sitemap.xml", sitemap([`${origin}/hidden`, "https://other.example/x"]));
-    paths.set("/hidden", page("Hidden", "<p>Only in the sitemap.</p>"));
+    paths.set("/hidden", webPage("Hidden", "<p>Only in the sitemap.</p>"));
     const crawled = await crawl();
     expect(crawled).toMatchObject({ state: "complete", failureCode: "", nextRunAt: "", maxPages: 500 });
     expect(crawled.counts).toMatchObject({
@@ -111,8 +121,8 @@ describe("a crawl", { timeout: 300_000 }, () => {
       "User-agent: *\nDisallow: /private\n\nUser-agent: Parley\nDisallow: /staff\nCrawl-delay: 0.2",
     );
     const links = ["/staff", "/private", "/shop/a", "/shop/b", "/shop/old/c", "/news", "/file.zip", "/x/x/x/"];
-    paths.set("/", page("Home", links.map((each) => `<a href="${each}">${each}</a>`).join("")));
-    for (const path of links) paths.set(path, page(path, `<p>Text of ${path}.</p>`));
+    paths.set("/", webPage("Home", links.map((each) => `<a href="${each}">${each}</a>`).join("")));
+    for (const path of links) paths.set(path, webPage(path, `<p>Text of ${path}.</p>`));
     const crawled = await crawl({ include: ["/shop/", "/private"], exclude: ["*/old"] });
     expect(await outcomesOf(crawled)).toEqual({
       "/": "skipped: excluded",
@@ -131,8 +141,9 @@ describe("a crawl", { timeout: 300_000 }, () => {
 
   test("keeps within the limit of pages", async () => {
     const links = Array.from({ length: 9 }, (_, index) => `<a href="/${index}">x</a>`).join("");
-    site.paths.set("/", page("Home", links));
-    for (let index = 0; index < 9; index++) site.paths.set(`/${index}`, page(`Page ${index}`, `<p>Text ${index}.</p>`));
+    site.paths.set("/", webPage("Home", links));
+    for (let index = 0; index < 9; index++)
+      site.paths.set(`/${index}`, webPage(`Page ${index}`, `<p>Text ${index}.</p>`));
     const crawled = await crawl({ maxPages: 4 });
     expect(crawled).toMatchObject({ state: "complete", counts: { documents: 4, found: 8, waiting: 0, skipped: 4 } });
     expect(await outcomesOf(crawled)).toMatchObject({ "/6": "skipped: max_pages" });
@@ -140,18 +151,18 @@ describe("a crawl", { timeout: 300_000 }, () => {
 
   test("stores only texts that have changed", async () => {
     const { paths } = site;
-    paths.set("/", page("Home", '<a href="/tagged">T</a><a href="/plain">P</a>'));
-    paths.set("/tagged", withEtag(page("Tagged", "<p>One.</p>"), '"1"'));
-    paths.set("/plain", page("Plain", "<p>One.</p>"));
+    paths.set("/", webPage("Home", '<a href="/tagged">T</a><a href="/plain">P</a>'));
+    paths.set("/tagged", withEtag(webPage("Tagged", "<p>One.</p>"), '"1"'));
+    paths.set("/plain", webPage("Plain", "<p>One.</p>"));
     const crawled = await crawl();
     const readIds = async () =>
       (await system.database.query("SELECT chunk_id FROM conversation.knowledge_chunks ORDER BY chunk_id")).rows;
     const before = await readIds();
     // Another script, but the same text.
-    paths.set("/plain", page("Plain", "<p>One.</p>"));
+    paths.set("/plain", webPage("Plain", "<p>One.</p>"));
     expect((await refresh(crawled)).counts).toMatchObject({ unchanged: 3, changed: 0, added: 0 });
     expect(await readIds()).toEqual(before);
-    paths.set("/tagged", withEtag(page("Tagged", "<p>Two.</p>"), '"2"'));
+    paths.set("/tagged", withEtag(webPage("Tagged", "<p>Two.</p>"), '"2"'));
     expect((await refresh(crawled)).counts).toMatchObject({ unchanged: 2, changed: 1 });
     expect(await textsOf()).toMatchObject({ "/tagged": "Tagged: Two.", "/plain": "Plain: One." });
   });
@@ -163,51 +174,98 @@ describe("a crawl", { timeout: 300_000 }, () => {
        VALUES ($1, gen_random_uuid(), 'https://example.com', '{knowledge.failed}', false, 'x')`,
       [bot.workspaceId],
     );
-    paths.set("/", page("Home", '<a href="/a">A</a><a href="/b">B</a>'));
-    for (const path of ["/a", "/b"]) paths.set(path, page(path, `<p>Text of ${path}.</p>`));
+    paths.set("/", webPage("Home", '<a href="/a">A</a><a href="/b">B</a>'));
+    for (const path of ["/a", "/b"]) paths.set(path, webPage(path, `<p>Text of ${path}.</p>`));
     const crawled = await crawl();
     for (const path of ["/a", "/b"]) paths.set(path, 500);
     expect(await refresh(crawled)).toMatchObject({ state: "complete", counts: { failed: 2, documents: 3 } });
     expect(await outcomesOf(crawled)).toMatchObject({ "/a": "failed: url_status" });
     expect(await textsOf()).toMatchObject({ "/a": "/a: Text of /a." });
-    const { rows } = await system.database.query("SELECT type, data FROM conversation.events WHERE workspace_id = $1", [
-      bot.workspaceId,
-    ]);
+    // The service copies each event into the queue of the webhook.
+    const readEvents = async () => {
+      const { rows } = await system.database.query(
+        "SELECT type, data FROM conversation.webhook_deliveries WHERE workspace_id = $1",
+        [bot.workspaceId],
+      );
+      return rows;
+    };
     const name = `${site.origin}/`;
-    expect(rows).toEqual([{ type: "knowledge.failed", data: { bot_slug: bot.slug, name, code: "url_status" } }]);
+    await expect.poll(readEvents, { timeout: 20_000 }).toEqual([
+      { type: "knowledge.failed", data: { bot_slug: bot.slug, name, code: "url_status", refresh: true } },
+    ]);
   });
 
-  test("removes the document of a page only if it is missing twice, an hour apart", async () => {
+  test("removes the document of a page only if it is missing twice, an hour apart, and keeps that of a temporary redirect", async () => {
     const { paths } = site;
-    paths.set("/", page("Home", '<a href="/a">A</a><a href="/b">B</a>'));
-    for (const path of ["/a", "/b"]) paths.set(path, page(path, `<p>Text of ${path}.</p>`));
+    paths.set("/", webPage("Home", '<a href="/a">A</a><a href="/b">B</a>'));
+    for (const path of ["/a", "/b"]) paths.set(path, webPage(path, `<p>Text of ${path}.</p>`));
     const crawled = await crawl();
     paths.set("/a", 404);
     paths.set("/b", redirectTo("/login", 302));
-    paths.set("/login", page("Login", "<p>Please log in.</p>"));
+    paths.set("/login", webPage("Login", "<p>Please log in.</p>"));
     const missed = await refresh(crawled);
     expect(missed.counts).toMatchObject({ missing: 1, moved: 1, documents: 4 });
+    expect(await outcomesOf(crawled)).toMatchObject({ "/b": "moved: temporary_redirect" });
     // The run that confirms is planned, although the site has no interval.
     const minutes = (Date.parse(missed.nextRunAt) - Date.parse(missed.endedAt)) / 60_000;
     expect(minutes).toBeGreaterThan(60);
     expect((await refresh(crawled)).counts).toMatchObject({ missing: 1, documents: 4 });
-    paths.set("/b", page("/b", "<p>Text of /b.</p>"));
     await system.database.query(
       `UPDATE conversation.knowledge_pages SET gone_since = gone_since - interval '1 hour' WHERE workspace_id = $1`,
       [bot.workspaceId],
     );
     const confirmed = await refresh(crawled);
-    expect(confirmed).toMatchObject({ nextRunAt: "", counts: { removed: 1, unchanged: 3, documents: 3 } });
+    expect(confirmed).toMatchObject({ nextRunAt: "", counts: { removed: 1, moved: 1, unchanged: 2, documents: 3 } });
     expect(Object.keys(await textsOf())).toEqual(["/", "/b", "/login"]);
     // The home page still links to the missing page.
     expect((await refresh(crawled)).counts).toMatchObject({ found: 4, missing: 1, removed: 0 });
+  });
+
+  test("removes the document of a page that has moved for good once the new page has its text", async () => {
+    const { paths } = site;
+    paths.set("/", webPage("Home", '<p>Text.</p><a href="/a">A</a>'));
+    paths.set("/a", webPage("A", "<p>Text of A.</p>"));
+    const crawled = await crawl();
+    paths.set("/a", redirectTo("/new"));
+    paths.set("/new", webPage("A", "<p>New text of A.</p>"));
+    await refresh(crawled);
+    await refresh(crawled);
+    expect(Object.keys(await textsOf())).toEqual(["/", "/a", "/new"]);
+    await system.database.query(
+      `UPDATE conversation.knowledge_pages SET gone_since = gone_since - interval '1 hour' WHERE workspace_id = $1`,
+      [bot.workspaceId],
+    );
+    await refresh(crawled);
+    expect(Object.keys(await textsOf())).toEqual(["/", "/new"]);
+  });
+
+  test("of a single page reads the page alone, after redirects, and shows its failure beside the last good text", async () => {
+    const { paths } = site;
+    paths.set("/prices", redirectTo("/prices-2", 302));
+    paths.set(
+      "/prices-2",
+      webPage("Prices", '<p>Bread costs 2 EUR.</p><a href="/">Home</a>', '<link rel="canonical" href="/">'),
+    );
+    paths.set("/", webPage("Home", "<p>Welcome.</p>"));
+    const crawled = await crawl({ path: "/prices", singlePage: true });
+    expect(crawled).toMatchObject({ state: "complete", singlePage: true, counts: { found: 1, documents: 1 } });
+    expect(await textsOf()).toEqual({ "/prices": "Prices: Bread costs 2 EUR.\nHome" });
+    paths.set("/prices-2", 500);
+    expect(await refresh(crawled)).toMatchObject({
+      state: "failed",
+      failureCode: "url_status",
+      counts: { documents: 1 },
+    });
+    expect(Object.keys(await textsOf())).toEqual(["/prices"]);
+    // The site of the same URL is another one.
+    expect((await crawl({ path: "/prices" })).id).not.toBe(crawled.id);
   });
 
   test("waits for a busy server", async () => {
     let refusals = 1;
     site.paths.set("/", (_, response) => {
       if (refusals-- > 0) return void response.writeHead(429, { "retry-after": "1" }).end();
-      response.writeHead(200, { "content-type": "text/html" }).end(page("Home", "<p>Text.</p>"));
+      response.writeHead(200, { "content-type": "text/html" }).end(webPage("Home", "<p>Text.</p>"));
     });
     expect((await crawl()).counts).toMatchObject({ added: 1, failed: 0 });
   });
@@ -218,15 +276,15 @@ describe("a crawl", { timeout: 300_000 }, () => {
     ["the start page is missing", ({ paths }) => paths.delete("/"), "no_pages"],
     ["the start page fails", ({ paths }) => paths.set("/", 500), "url_status"],
   ])("fails if %s", async (_, breakSite, failureCode) => {
-    site.paths.set("/", page("Home", "<p>Text.</p>"));
+    site.paths.set("/", webPage("Home", "<p>Text.</p>"));
     breakSite(site);
     expect(await crawl()).toMatchObject({ state: "failed", failureCode, failure: expect.stringMatching(/./) });
     if (failureCode.startsWith("robots")) expect(site.requests).toEqual(["/robots.txt"]);
   });
 
   test("stops at the limits of the plan, and shows why", async () => {
-    site.paths.set("/", page("Home", '<a href="/a">A</a><a href="/b">B</a>'));
-    for (const path of ["/a", "/b"]) site.paths.set(path, page(path, `<p>Text of ${path}.</p>`));
+    site.paths.set("/", webPage("Home", '<a href="/a">A</a><a href="/b">B</a>'));
+    for (const path of ["/a", "/b"]) site.paths.set(path, webPage(path, `<p>Text of ${path}.</p>`));
     system.quota.knowledgeLimits.set(bot.workspaceId, { maxKnowledgeDocuments: 1, maxKnowledgeCharacters: 1_000 });
     expect(await crawl()).toMatchObject({
       state: "complete",
@@ -237,17 +295,33 @@ describe("a crawl", { timeout: 300_000 }, () => {
   });
 
   test("follows no redirect to an address that is not permitted", async () => {
-    site.paths.set("/", page("Home", '<p>Text.</p><a href="/out">Out</a>'));
+    site.paths.set("/", webPage("Home", '<p>Text.</p><a href="/out">Out</a>'));
     site.paths.set("/out", redirectTo("http://127.0.0.1:1/secret"));
-    expect(await outcomesOf(await crawl())).toEqual({ "/": "added", "/out": "failed: unreachable" });
+    expect(await outcomesOf(await crawl())).toEqual({ "/": "added", "/out": "moved: other_site" });
+    const single = await crawl({ path: "/out", singlePage: true });
+    expect(single).toMatchObject({ state: "failed", failureCode: "unreachable" });
+  });
+
+  test("adds a document again that an owner has removed, and keeps the name that an owner has given", async () => {
+    const { paths, origin } = site;
+    paths.set("/", webPage("Home", '<a href="/a">A</a><a href="/b">B</a>'));
+    for (const path of ["/a", "/b"]) paths.set(path, webPage(path, `<p>Text of ${path}.</p>`));
+    const crawled = await crawl();
+    const knowledge = system.createAdminClient(KnowledgeAdminService);
+    await knowledge.removeSource({ ...botFields(bot), name: `${origin}/a` });
+    await knowledge.renameSource({ ...botFields(bot), name: `${origin}/b`, newName: "Page B" });
+    paths.set("/b", webPage("/b", "<p>New text of /b.</p>"));
+    expect((await refresh(crawled)).counts).toMatchObject({ added: 1, changed: 1, unchanged: 1, documents: 3 });
+    expect(await textsOf()).toMatchObject({ "/a": "/a: Text of /a.", "Page B": "/b: New text of /b." });
+    expect(Object.keys(await textsOf())).toHaveLength(3);
   });
 });
 
 test("a site can be stopped, refreshed and removed with its documents", { timeout: 300_000 }, async () => {
   const { paths } = site;
   paths.set("/robots.txt", "User-agent: *\nCrawl-delay: 2");
-  paths.set("/", page("Home", '<a href="/a">A</a><a href="/b">B</a>'));
-  for (const path of ["/a", "/b"]) paths.set(path, page(path, `<p>Text of ${path}.</p>`));
+  paths.set("/", webPage("Home", '<a href="/a">A</a><a href="/b">B</a>'));
+  for (const path of ["/a", "/b"]) paths.set(path, webPage(path, `<p>Text of ${path}.</p>`));
   const { site: added } = await sites().putSite({ ...botFields(bot), url: site.origin, refreshMinutes: 60 });
   const id = added?.id as bigint;
   expect(added).toMatchObject({ state: "crawling", url: `${site.origin}/` });
@@ -255,6 +329,11 @@ test("a site can be stopped, refreshed and removed with its documents", { timeou
   const { site: stopped } = await sites().stopSite({ ...botFields(bot), id });
   expect(stopped).toMatchObject({ state: "stopped", counts: { documents: 1, waiting: 2 } });
   expect(Date.parse(stopped?.nextRunAt ?? "") - Date.parse(stopped?.startedAt ?? "")).toBe(3_600_000);
+  const schedule = async (refreshMinutes: number) =>
+    (await sites().scheduleSite({ ...botFields(bot), id, refreshMinutes })).site;
+  expect(await schedule(0)).toMatchObject({ state: "stopped", refreshMinutes: 0, nextRunAt: "" });
+  const daily = await schedule(1_440);
+  expect(Date.parse(daily?.nextRunAt ?? "") - Date.parse(daily?.startedAt ?? "")).toBe(86_400_000);
   // A run that is due starts without a call.
   await system.database.query("UPDATE conversation.knowledge_sites SET next_run_at = now() WHERE workspace_id = $1", [
     bot.workspaceId,
@@ -265,7 +344,7 @@ test("a site can be stopped, refreshed and removed with its documents", { timeou
   await sites().removeSite({ ...botFields(bot), id });
   await expect.poll(async () => (await sites().listSites(botFields(bot))).sites, { timeout: 60_000 }).toEqual([]);
   expect(await textsOf()).toEqual({});
-  for (const call of [sites().getSite, sites().refreshSite, sites().stopSite, sites().removeSite])
+  for (const call of [sites().getSite, sites().scheduleSite, sites().refreshSite, sites().stopSite, sites().removeSite])
     expect(await adminFailure(call({ ...botFields(bot), id }))).toMatchObject({ parleyCode: "site_not_found" });
 });
 

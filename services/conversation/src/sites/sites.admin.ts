@@ -6,7 +6,7 @@ import { requireBotId } from "../bots/index.ts";
 import { normalizeUrl } from "./page-url.ts";
 import { listPages, type Page } from "./pages.store.ts";
 import { MAX_SITES, type Site, type SiteRef } from "./site.ts";
-import { changeSite, findSite, listSites, putSite } from "./sites.store.ts";
+import { changeSite, findSite, listSites, putSite, scheduleSite } from "./sites.store.ts";
 
 const DEFAULT_MAX_PAGES = 500;
 const DEFAULT_PAGES = 100;
@@ -23,7 +23,7 @@ export function createSiteAdmin(database: Database): ServiceImpl<typeof SiteAdmi
   });
   return {
     async putSite(request) {
-      const { workspaceId, include, exclude, refreshMinutes } = request;
+      const { workspaceId, include, exclude, refreshMinutes, singlePage: isSinglePage } = request;
       const botId = await requireBotId(database, request);
       const settings = {
         url: requireUrl(request.url),
@@ -31,6 +31,7 @@ export function createSiteAdmin(database: Database): ServiceImpl<typeof SiteAdmi
         exclude: exclude.map(requirePattern),
         maxPages: request.maxPages || DEFAULT_MAX_PAGES,
         refreshMinutes,
+        isSinglePage,
       };
       const site = await putSite(database, { workspaceId, botId }, settings);
       if (site === "removing")
@@ -52,6 +53,10 @@ export function createSiteAdmin(database: Database): ServiceImpl<typeof SiteAdmi
       const found = await listPages(database, ref, { outcome: request.outcome, after, limit: size + 1 });
       const { page, last } = cutPage(found, size);
       return { site: toMessage(site), pages: page.map(toPageMessage), nextPageToken: pageTokens.format(last) };
+    },
+    async scheduleSite(request) {
+      const site = await scheduleSite(database, await requireRef(request), request.refreshMinutes);
+      return { site: toMessage(requireFound(site)) };
     },
     refreshSite: (request) => change(request, "refresh"),
     stopSite: (request) => change(request, "stop"),
@@ -80,9 +85,10 @@ function requirePattern(text: string): string {
   return pattern;
 }
 
-function toMessage({ counts, ...site }: Site): MessageInitShape<typeof SiteSchema> {
+function toMessage({ counts, isSinglePage, ...site }: Site): MessageInitShape<typeof SiteSchema> {
   return {
     ...site,
+    singlePage: isSinglePage,
     id: BigInt(site.id),
     startedAt: site.startedAt.toISOString(),
     endedAt: site.endedAt?.toISOString() ?? "",

@@ -27,6 +27,7 @@ const OUTCOMES = [
 const { max: MAX_PAGES } = limitsOf(PutSiteRequestSchema.field.maxPages);
 const { min: MIN_MINUTES, max: MAX_MINUTES } = limitsOf(PutSiteRequestSchema.field.refreshMinutes);
 const idArgument = ["<id>", "Select the site by its ID.", parseId] as const;
+export const everyOption = ["--every <time>", "Refresh regularly: 12h, 1d or never.", parseEvery] as const;
 
 /** Adds `crawl` and the group `site` to `parley knowledge`. */
 export function addSiteCommands(group: CommandUnknownOpts, { callAdmin, report }: Context): void {
@@ -37,16 +38,14 @@ export function addSiteCommands(group: CommandUnknownOpts, { callAdmin, report }
     .option("--include <pattern>", "Add only paths like this, repeatable.", appendValue)
     .option("--exclude <pattern>", "Leave out paths like this, repeatable.", appendValue)
     .option("--max-pages <n>", "Set the most documents.", wholeNumberParser(1, MAX_PAGES), 500)
-    .option("--every <time>", "Refresh regularly: 12h, 1d or never.", parseEvery, 0)
+    .option(...everyOption, 0)
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action(({ workspace: workspaceId, bot: botSlug, url, include = [], exclude = [], maxPages, every }) =>
       report(
         callAdmin(SiteAdminService, async (service) => {
           const settings = { url, include, exclude, maxPages, refreshMinutes: every };
-          const { site } = await service.putSite({ workspaceId, botSlug, ...settings });
-          const { id } = requireField(site);
-          return describeStarted(site, `Watch it with parley knowledge site show ${id} --workspace W --bot S`);
+          return describeStarted((await service.putSite({ workspaceId, botSlug, ...settings })).site);
         }),
       ),
     );
@@ -87,6 +86,21 @@ export function addSiteCommands(group: CommandUnknownOpts, { callAdmin, report }
       report(callAdmin(SiteAdminService, (service) => showSite(service, { workspaceId, botSlug, id, outcome }))),
     );
 
+  sites
+    .command("schedule")
+    .description("Change how often a website is refreshed.")
+    .argument(...idArgument)
+    .requiredOption(...everyOption)
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .action((id, { workspace: workspaceId, bot: botSlug, every: refreshMinutes }) =>
+      report(
+        callAdmin(SiteAdminService, async (service) =>
+          describeSite((await service.scheduleSite({ workspaceId, botSlug, id, refreshMinutes })).site, ""),
+        ),
+      ),
+    );
+
   const changes = [
     ["refresh", "Crawl a website again.", "refreshSite", "It is crawled."],
     ["stop", "Stop the crawl of a website.", "stopSite", "It is stopped. Its documents stay."],
@@ -102,7 +116,7 @@ export function addSiteCommands(group: CommandUnknownOpts, { callAdmin, report }
       .action((id, { workspace: workspaceId, bot: botSlug }) =>
         report(
           callAdmin(SiteAdminService, async (service) =>
-            describeStarted((await service[method]({ workspaceId, botSlug, id })).site, message),
+            describeSite((await service[method]({ workspaceId, botSlug, id })).site, `${message}\n`),
           ),
         ),
       );
@@ -121,9 +135,24 @@ function parseEvery(text: string): number {
   throw new InvalidArgumentError("It must be a time from 1h to 365d, such as 12h or 1d, or never.");
 }
 
-function describeStarted(site: Site | undefined, message: string): Result {
+type PageRequest = { workspaceId: string; botSlug: string; url: string; refreshMinutes: number };
+
+/** Adds the page of a URL, without the pages to which it links, and refreshes it regularly. */
+export function addRefreshedPage({ callAdmin }: Context, request: PageRequest): Promise<Result> {
+  return callAdmin(SiteAdminService, async (service) =>
+    describeStarted((await service.putSite({ ...request, singlePage: true })).site),
+  );
+}
+
+/** Describes a site whose crawl was started. */
+function describeStarted(site: Site | undefined): Result {
+  const { id } = requireField(site);
+  return describeSite(site, `Watch it with parley knowledge site show ${id} --workspace W --bot S\n`);
+}
+
+function describeSite(site: Site | undefined, message: string): Result {
   const found = requireField(site);
-  return { json: messageToJson(SiteSchema, found), text: `${formatFields(fieldsOf(found))}${message}\n` };
+  return { json: messageToJson(SiteSchema, found), text: `${formatFields(fieldsOf(found))}${message}` };
 }
 
 type ShowRequest = { workspaceId: string; botSlug: string; id: bigint; outcome: string };
@@ -155,9 +184,7 @@ function fieldsOf(site: Site): [label: string, value: string | number][] {
   return [
     ["id", String(site.id)],
     ["url", site.url],
-    ["include", site.include.join(" ") || "all"],
-    ["exclude", site.exclude.join(" ") || "nothing"],
-    ["limit", formatCount(site.maxPages, "document")],
+    ...(site.singlePage ? [] : settingsOf(site)),
     ["refresh", site.refreshMinutes === 0 ? "never" : `every ${formatRetention(site.refreshMinutes)}`],
     ["state", site.failure === "" ? site.state : `${site.state}: ${site.failure}`],
     ["started", site.startedAt],
@@ -167,6 +194,14 @@ function fieldsOf(site: Site): [label: string, value: string | number][] {
     ["documents", `${documents}: ${added} added, ${changed} changed, ${unchanged} unchanged`],
     ["others", `${duplicate} duplicate, ${moved} moved, ${skipped} skipped, ${missing} missing, ${removed} removed`],
     ["failed", failed],
+  ];
+}
+
+function settingsOf(site: Site): [label: string, value: string][] {
+  return [
+    ["include", site.include.join(" ") || "all"],
+    ["exclude", site.exclude.join(" ") || "nothing"],
+    ["limit", formatCount(site.maxPages, "document")],
   ];
 }
 

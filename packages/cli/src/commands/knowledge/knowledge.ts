@@ -13,6 +13,7 @@ import {
 import { readPages } from "@parley/rpc/pages";
 import { requireField } from "../../admin/require-field.ts";
 import type { Context } from "../../context.ts";
+import { CliError } from "../../errors.ts";
 import { messageToJson } from "../../output/json.ts";
 import { printable } from "../../output/printable.ts";
 import type { Result } from "../../output/result.ts";
@@ -21,7 +22,7 @@ import { appendValue, botOption, refuseEmpty, workspaceOption } from "../options
 import { addDocuments, sourceTable } from "./knowledge-add.ts";
 import { describeFormats } from "./knowledge-document.ts";
 import { addQuestionCommands } from "./knowledge-questions.ts";
-import { addSiteCommands } from "./knowledge-sites.ts";
+import { addRefreshedPage, addSiteCommands, everyOption } from "./knowledge-sites.ts";
 
 const PAGE_SIZE = 500;
 const PASSAGES_PER_PAGE = 200;
@@ -38,11 +39,17 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
     .option("--url <url>", "Fetch a page or document, repeatable.", appendValue)
     .option("--language <language>", "Set the language name or code (default: detected).", "")
     .option("--name <name>", "Set the name (default: file name or URL).", refuseEmpty)
+    .option(...everyOption)
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .action((files, { workspace: workspaceId, bot: botSlug, url: urls = [], language, name }) =>
-      report(addDocuments(context, { workspaceId, botSlug, files, urls, language, name })),
-    );
+    .action((files, { workspace: workspaceId, bot: botSlug, url: urls = [], language, name, every }) => {
+      const bot = { workspaceId, botSlug };
+      if (every === undefined) return report(addDocuments(context, { ...bot, files, urls, language, name }));
+      const [url] = urls;
+      if (url === undefined || urls.length > 1 || files.length > 0 || language !== "" || name !== undefined)
+        throw new CliError("--every needs exactly one --url, and neither --language nor --name", { exitCode: 2 });
+      return report(addRefreshedPage(context, { ...bot, url, refreshMinutes: every }));
+    });
 
   group
     .command("list")

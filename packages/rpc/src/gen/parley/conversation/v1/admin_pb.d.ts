@@ -4312,6 +4312,13 @@ export declare type Site = Message<"parley.conversation.v1.Site"> & {
    * @generated from field: parley.conversation.v1.SitePageCounts counts = 13;
    */
   counts?: SitePageCounts | undefined;
+
+  /**
+   * Whether only the page of the URL is a document, and no link is followed.
+   *
+   * @generated from field: bool single_page = 14;
+   */
+  singlePage: boolean;
 };
 
 /**
@@ -4480,7 +4487,7 @@ export declare type SitePage = Message<"parley.conversation.v1.SitePage"> & {
   changedAt: string;
 
   /**
-   * Since when the page of the document is missing, moved or a duplicate, RFC 3339 in UTC; empty if it is not.
+   * Since when the page of the document is missing, or another document has its text, RFC 3339 in UTC; empty if it is there.
    *
    * @generated from field: string gone_since = 9;
    */
@@ -4547,6 +4554,13 @@ export declare type PutSiteRequest = Message<"parley.conversation.v1.PutSiteRequ
    * @generated from field: int32 refresh_minutes = 7;
    */
   refreshMinutes: number;
+
+  /**
+   * As in Site. A site and a single page may have the same URL.
+   *
+   * @generated from field: bool single_page = 8;
+   */
+  singlePage: boolean;
 };
 
 /**
@@ -4710,6 +4724,67 @@ export declare type GetSiteResponse = Message<"parley.conversation.v1.GetSiteRes
  * Use `create(GetSiteResponseSchema)` to create a new message.
  */
 export declare const GetSiteResponseSchema: GenMessage<GetSiteResponse>;
+
+/**
+ * ScheduleSiteRequest names a site and its new interval.
+ *
+ * @generated from message parley.conversation.v1.ScheduleSiteRequest
+ */
+export declare type ScheduleSiteRequest = Message<"parley.conversation.v1.ScheduleSiteRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The site's ID.
+   *
+   * @generated from field: int64 id = 3;
+   */
+  id: bigint;
+
+  /**
+   * As in PutSiteRequest.
+   *
+   * @generated from field: int32 refresh_minutes = 4;
+   */
+  refreshMinutes: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ScheduleSiteRequest.
+ * Use `create(ScheduleSiteRequestSchema)` to create a new message.
+ */
+export declare const ScheduleSiteRequestSchema: GenMessage<ScheduleSiteRequest>;
+
+/**
+ * ScheduleSiteResponse describes the site.
+ *
+ * @generated from message parley.conversation.v1.ScheduleSiteResponse
+ */
+export declare type ScheduleSiteResponse = Message<"parley.conversation.v1.ScheduleSiteResponse"> & {
+  /**
+   * The site.
+   *
+   * @generated from field: parley.conversation.v1.Site site = 1;
+   */
+  site?: Site | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ScheduleSiteResponse.
+ * Use `create(ScheduleSiteResponseSchema)` to create a new message.
+ */
+export declare const ScheduleSiteResponseSchema: GenMessage<ScheduleSiteResponse>;
 
 /**
  * RefreshSiteRequest names a site.
@@ -8095,6 +8170,18 @@ export declare const SiteAdminService: GenService<{
     methodKind: "unary";
     input: typeof GetSiteRequestSchema;
     output: typeof GetSiteResponseSchema;
+  },
+  /**
+   * ScheduleSite changes the time between two runs, without starting one. Idempotent.
+   *
+   * Errors: NOT_FOUND (bot_not_found or site_not_found); INVALID_ARGUMENT (invalid_argument).
+   *
+   * @generated from rpc parley.conversation.v1.SiteAdminService.ScheduleSite
+   */
+  scheduleSite: {
+    methodKind: "unary";
+    input: typeof ScheduleSiteRequestSchema;
+    output: typeof ScheduleSiteResponseSchema;
   },
   /**
    * RefreshSite starts a run, unless one is active. Idempotent.

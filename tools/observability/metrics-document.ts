@@ -30,6 +30,7 @@ import {
   createRepairCounter,
   registerReconciliationGauges,
 } from "../../services/conversation/src/reconciliation/index.ts";
+import { createSiteRunCounter, registerSiteGauge } from "../../services/conversation/src/sites/index.ts";
 import { registerUsageAuditGauge } from "../../services/conversation/src/usage-audit/usage-audit.worker.ts";
 import { createDeliveryCounter, registerWebhookGauges } from "../../services/conversation/src/webhooks/index.ts";
 import { createMetrics as edgeMetrics } from "../../services/edge/src/metrics.ts";
@@ -74,6 +75,8 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     createDeliveryCounter(registry);
     registerEmailGauge(registry, shards, log);
     createEmailCounter(registry);
+    registerSiteGauge(registry, shards, log);
+    createSiteRunCounter(registry);
     registerEmbeddingGauge(registry, shards, unused, log);
     createRetentionFailureCounter(registry);
     createSemanticSearchCounter(registry);

@@ -190,9 +190,9 @@ describe("a crawl", { timeout: 300_000 }, () => {
       return rows;
     };
     const name = `${site.origin}/`;
-    await expect.poll(readEvents, { timeout: 20_000 }).toEqual([
-      { type: "knowledge.failed", data: { bot_slug: bot.slug, name, code: "url_status", refresh: true } },
-    ]);
+    await expect
+      .poll(readEvents, { timeout: 20_000 })
+      .toEqual([{ type: "knowledge.failed", data: { bot_slug: bot.slug, name, code: "url_status", refresh: true } }]);
   });
 
   test("removes the document of a page only if it is missing twice, an hour apart, and keeps that of a temporary redirect", async () => {

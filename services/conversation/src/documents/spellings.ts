@@ -11,6 +11,8 @@ const MAX_JOINED_CHARACTERS = 40;
 const HAS_LETTER = /\p{L}/u;
 /** Matches a word of letters and numbers: 10kg, AB1234, 1.5l. */
 const MIXED = /^(?=.*\p{L})(?=.*\p{N})[\p{L}\p{M}\p{N}.,]+$/u;
+/** Matches words of one number and one letter, such as 3d, but no measures, such as 2m: their parts alone say nothing. */
+const SINGLE_PARTS = /^(?:\p{N}[^ghlmw]|\p{L}\p{N})$/u;
 const MIXED_PARTS = /\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+/gu;
 const MAX_MIXED_PARTS = 4;
 /** In other scripts, a mark distinguishes letters that no one confuses: и and й. */
@@ -56,7 +58,7 @@ export function listSpellings(
     if (/^[a-z']*$/.test(word)) continue;
     add(fold(word), [word]);
     add(fold(word.normalize("NFC").replace(/[äöü]/g, (letter) => UMLAUTS[letter] ?? letter)), [word]);
-    const parts = MIXED.test(word) ? (word.match(MIXED_PARTS) ?? []) : [];
+    const parts = MIXED.test(word) && !SINGLE_PARTS.test(word) ? (word.match(MIXED_PARTS) ?? []) : [];
     if (parts.length <= MAX_MIXED_PARTS) for (const part of parts) add(part, [word]);
     if (HANGUL.test(word)) for (const part of partsOfKorean(word, options.isIndexed === true)) add(part, [word]);
   }

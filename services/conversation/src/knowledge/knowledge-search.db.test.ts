@@ -53,6 +53,18 @@ describe("searchByWords ranks first the passage that answers a colloquial or mis
   });
 });
 
+test("searchByWords ranks first the passage whose heading is the message, among many that have its words more often", async () => {
+  const owner = await createBot(db.database);
+  const others = Array.from({ length: 40 }, (_, n) => `# Parley ${n}\nParley is what it is: Parley, part ${n}.\n`);
+  await add(owner, "docs.md", `# Questions\n## What is Parley?\nA widget for chats.\n${others.join("")}`);
+  for (const message of ["What is Parley?", "what is parley", " WHAT IS PARLEY ?! "]) {
+    const [best] = await search(message, owner);
+    expect(best).toMatchObject({ heading: "Questions > What is Parley?" });
+  }
+  const [best] = await search("Parley", owner);
+  expect(best).not.toMatchObject({ heading: "Questions > What is Parley?" });
+});
+
 test("searchByWords takes a word with synonyms for no misspelling, and the words of the context only add to the ranks", async () => {
   const owner = await createBot(db.database);
   await add(

@@ -19,6 +19,12 @@ const PROXIMITY_FACTOR = 0.12;
 /** ts_rank's weights of the labels D (text), C (code), B (outer headings) and A (innermost heading). */
 const WEIGHTS = "{0.4, 0.15, 0.3, 0.8}";
 
+/** Ignored at the ends of messages and headings when they are compared. */
+const FINAL_CHARACTERS = " ?!.:…？！。：؟";
+const ASKED = `' > ' || btrim(lower($8::text), '${FINAL_CHARACTERS}')`;
+/** Whether a chunk's innermost heading is the message. */
+const IS_ASKED = `right(' > ' || rtrim(lower(c.heading), '${FINAL_CHARACTERS}'), length(${ASKED})) = ${ASKED}`;
+
 const PASSAGE = `c.chunk_id AS id, s.name AS source, c.heading, c.content AS text`;
 
 export type QueryWord = {
@@ -68,7 +74,8 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 //   workspace_id rules out the index knowledge_chunks_source, which would read all chunks of the workspace.
 // - `ranked`: adds the weight of neighbouring words.
 // - `best`: adds half of a neighbour's rank, because long sections are split into several chunks. The neighbour is the previous or the next
-//   row of `ranked` with the same source and heading, whichever has the higher rank. It need not be adjacent in the document.
+//   row of `ranked` with the same source and heading, whichever has the higher rank. It need not be adjacent in the document. Chunks whose
+//   heading is the message come before all others.
 const SEARCH = `
   WITH frequency AS MATERIALIZED (
     SELECT input.place, input.word, input.boost, input.spelling_of, form.lexeme, coalesce((
@@ -110,7 +117,7 @@ const SEARCH = `
     ) neighbours
     WHERE before IS NOT NULL
   ), candidate AS (
-    SELECT c.chunk_id, c.source_id, c.heading, c.position, detoasted.lexemes,
+    SELECT c.chunk_id, c.source_id, c.heading, c.position, detoasted.lexemes, ${IS_ASKED} AS is_asked,
            own.rank, power(own.covered / query.total, 0.7) / (1 + ln(1 + length(c.content) / 1000.0)) AS factor
     FROM query
     JOIN conversation.knowledge_chunks c
@@ -126,18 +133,18 @@ const SEARCH = `
         OFFSET 0
       ) each
     ) own
-    ORDER BY own.rank * power(own.covered / query.total, 0.7) / (1 + ln(1 + length(c.content) / 1000.0)) DESC, c.chunk_id
+    ORDER BY is_asked DESC, own.rank * power(own.covered / query.total, 0.7) / (1 + ln(1 + length(c.content) / 1000.0)) DESC, c.chunk_id
     LIMIT ${MAX_PROXIMITY_CANDIDATES}
   ), ranked AS (
-    SELECT chunk_id, source_id, heading, position, factor * (rank + coalesce((
+    SELECT chunk_id, source_id, heading, position, is_asked, factor * (rank + coalesce((
       SELECT sum(weight) FROM unnest(pair.terms, pair.weights) AS together (term, weight) WHERE lexemes @@ term
     ), 0)) AS rank
     FROM candidate, pair
   ), best AS (
-    SELECT chunk_id, rank + 0.5 * greatest(lag(rank) OVER section, lead(rank) OVER section, 0) AS rank
+    SELECT chunk_id, is_asked, rank + 0.5 * greatest(lag(rank) OVER section, lead(rank) OVER section, 0) AS rank
     FROM ranked
     WINDOW section AS (PARTITION BY source_id, heading ORDER BY position)
-    ORDER BY rank DESC, chunk_id
+    ORDER BY is_asked DESC, rank DESC, chunk_id
     LIMIT ${MAX_PASSAGES}
   )
   SELECT coalesce((SELECT json_agg(json_build_object('word', word, 'chunks', chunks) ORDER BY place) FROM frequency), '[]') AS frequencies,
@@ -146,7 +153,7 @@ const SEARCH = `
            FROM (SELECT word, max(weight) AS weight, min(place) AS place FROM term GROUP BY word) once
          ), '[]') AS terms,
          coalesce((
-           SELECT json_agg(json_build_object('id', c.chunk_id, 'source', s.name, 'heading', c.heading, 'text', c.content, 'wordRank', best.rank) ORDER BY best.rank DESC, c.chunk_id)
+           SELECT json_agg(json_build_object('id', c.chunk_id, 'source', s.name, 'heading', c.heading, 'text', c.content, 'wordRank', best.rank) ORDER BY best.is_asked DESC, best.rank DESC, c.chunk_id)
            FROM best
            CROSS JOIN LATERAL (
              SELECT workspace_id, source_id, chunk_id, heading, content
@@ -155,10 +162,11 @@ const SEARCH = `
            JOIN conversation.knowledge_sources s ON s.workspace_id = c.workspace_id AND s.source_id = c.source_id
          ), '[]') AS passages`;
 
-/** Returns the best passages for query words, best first, with the words' weights and frequencies. */
+/** Returns the best passages for a message and the words of its query, best first, with the words' weights and frequencies. */
 export async function findPassages(
   database: Database,
   bot: BotKnowledge,
+  message: string,
   words: readonly QueryWord[],
 ): Promise<WordMatches & { frequencies: TermFrequency[] }> {
   const { rows } = await database.query<WordMatches & { frequencies: TermFrequency[] }>({
@@ -172,6 +180,7 @@ export async function findPassages(
       bot.languages,
       Math.max(bot.chunks, MIN_CHUNKS),
       words.map(({ spellingOf = null }) => spellingOf),
+      message.normalize("NFC"),
     ],
   });
   const [found] = rows;

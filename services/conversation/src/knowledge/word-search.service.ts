@@ -53,7 +53,7 @@ export async function searchByWords(
       ...spellings.filter(({ word }) => !ofMessage.has(word)).map(toSpellingOfQuery),
       ...added.map((word) => toQueryWord(word, CONTEXT_FACTOR)),
     ];
-    const found = await findPassages(database, bot, query);
+    const found = await findPassages(database, bot, message.slice(0, MAX_QUERY_CHARACTERS), query);
     const known = new Set(found.frequencies.filter(({ chunks }) => chunks > 0).map(({ word }) => word));
     const inUse = listWordsInUse(ofMessage, spellings, known);
     return { ...found, known, terms: found.terms.filter(({ word }) => inUse.has(word) && !hidden.has(word)) };

@@ -23,10 +23,12 @@ import { retrieval } from "./benchmarks/retrieval.ts";
 import { start } from "./benchmarks/start.ts";
 import { turnCost } from "./benchmarks/turn-cost.ts";
 import { visitorToken } from "./benchmarks/visitor-token.ts";
+import { webhook } from "./benchmarks/webhook.ts";
 
 const BENCHMARKS: Benchmark[] = [
   turnCost,
   visitorToken,
+  webhook,
   challenge,
   firstToken,
   gap,

@@ -1,4 +1,5 @@
 import { signVisitorToken } from "../../../tests/system/visitors.ts";
+import { measurePairs } from "../support/alternate.ts";
 import { measureLoad, parleyLoad } from "../support/load.ts";
 import { median, medianInterval, sum } from "../support/statistics.ts";
 import { startTestbed } from "../support/testbed.ts";
@@ -27,17 +28,13 @@ export const visitorToken: Benchmark = {
         sum((await measureLoad(parleyLoad(testbed, shape, fields), testbed.servicePids())).cpuMsPerTurnByProcess);
       await measureCpu(withToken, initial);
       await measureCpu({}, initial);
-      const ratios: number[] = [];
-      const pairs = Math.ceil(PAIRS * scale);
-      for (let pair = 1; pair <= pairs; pair++) {
-        const [first, second] = pair % 2 === 0 ? [withToken, {}] : [{}, withToken];
-        const cpuMs = [await measureCpu(first), await measureCpu(second)];
-        const [without = Number.NaN, signed = Number.NaN] = pair % 2 === 0 ? cpuMs.reverse() : cpuMs;
-        ratios.push(signed / without);
-        progress(`pair ${pair} of ${pairs}: with a token ${signed.toFixed(2)} ms, without ${without.toFixed(2)} ms`);
-      }
+      const ratios = await measurePairs(
+        Math.ceil(PAIRS * scale),
+        { measured: () => measureCpu(withToken), basis: () => measureCpu({}) },
+        progress,
+      );
       const [low, high] = medianInterval(ratios);
-      const detail = `${pairs} pairs; 95 % interval ${low.toFixed(3)} to ${high.toFixed(3)}`;
+      const detail = `${ratios.length} pairs; 95 % interval ${low.toFixed(3)} to ${high.toFixed(3)}`;
       return [atMost(GOAL, { what: "CPU with a token", value: median(ratios), unit: "×", detail })];
     } finally {
       await testbed.stop();

@@ -14,6 +14,26 @@ export async function measureAlternately(
   return results.map(transpose).map((columns) => columns.map(mean));
 }
 
+/**
+ * Measures `measured` and `basis` in pairs, each as the first one of every second pair, and returns the ratios. `report` gets a text about each pair.
+ */
+export async function measurePairs(
+  pairs: number,
+  { measured, basis }: { measured: () => Promise<number>; basis: () => Promise<number> },
+  report: (line: string) => void,
+): Promise<number[]> {
+  const ratios: number[] = [];
+  for (let pair = 1; pair <= pairs; pair++) {
+    const isFirst = pair % 2 === 0;
+    const before = isFirst ? await measured() : undefined;
+    const basisValue = await basis();
+    const value = before ?? (await measured());
+    ratios.push(value / basisValue);
+    report(`pair ${pair} of ${pairs}: ${value.toFixed(2)} ms, without ${basisValue.toFixed(2)} ms`);
+  }
+  return ratios;
+}
+
 /** Transposes lists of equal length. */
 export function transpose(lists: readonly (readonly number[])[]): number[][] {
   return (lists[0] ?? []).map((_, column) => lists.map((list) => list[column] ?? Number.NaN));

@@ -565,7 +565,7 @@ const decisions: Section[] = [
       2: "Pages by `cursor` and `next_cursor`, 20 conversations by default, at most 100.",
       3: "Filters: `bot_slug`, `source`, `since`, `until`, `visitor_id`, `rating`, `review` and the text `q`.",
       4: "An unknown, repeated or invalid parameter gets 400 `invalid_parameter`. A malformed erasure request gets 400 `invalid_json` or `invalid_message`.",
-      5: "`GET /api/conversations/export.ndjson`: a line for each conversation that started at least 60 s ago, with each message's `rating_reason`, `review` and `finish_detail`, and a cursor that continues the export.",
+      5: "`GET /api/conversations/export.ndjson`: a line for each conversation that started at least 60 s ago, with each message's `rating_reason`, `review`, `rag_chunks_cited`, `sources` and `finish_detail`, and a cursor that continues the export.",
       6: "`GET /api/conversations/export.csv`: a row for each message (RFC 4180), and no cell that a spreadsheet would run as a formula.",
       7: "Both exports are compressed if the client accepts gzip.",
       8: "Limits: 120 list, delete and erase requests a minute per user, 10 exports a minute per user, two open exports per workspace and edge process. Above a limit: 429.",
@@ -674,6 +674,19 @@ const decisions: Section[] = [
       6: "`text` is in the first language of `Accept-Language` that the bot has one for.",
       7: "The playground asks for no consent. The configuration of the widget, the list and the exports do not have it.",
       8: "`consent_version` has no effect on a bot that asks for no consent. One of another type, or of more than 64 characters, gets 400 `invalid_message`.",
+    },
+  },
+  {
+    id: "D52",
+    title: "Sources",
+    sentences: {
+      1: "A bot may show the sources of its replies. A reply that cites documents then has the event `sources` before `done`: `number`, `title` and, for a public page, `url` of each. The text has the numbers in square brackets.",
+      2: "The numbers are 1, 2 and so on in the order of the first citations. A document has one number. Numbers of the model that name no source are not in the text.",
+      3: "With `links`, only public pages are shown; with `all`, also the titles of other documents.",
+      4: "A blocked or failed reply has no sources, a stopped one those that its text cites, and an owner's answer none.",
+      5: "A repeated request with an idempotency key and the history of a verified visitor have the same sources, also after the documents have changed.",
+      6: "The transcript does not have them. The exports of all conversations have `sources` and `rag_chunks_cited`.",
+      7: "With `off`, the default, nothing of this applies.",
     },
   },
 ];

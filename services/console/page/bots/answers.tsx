@@ -23,6 +23,13 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
       />
       <ModelField models={models} value={draft.model} onChange={(model) => change("model", model)} />
       <ModelSettings draft={draft} change={change} />
+      <SelectField
+        label={LABELS.showSources}
+        hint={t("The bot cites the documents that it answers from. Visitors see them as footnotes and as a list.")}
+        options={SOURCES}
+        value={draft.showSources}
+        onChange={(which) => change("showSources", which)}
+      />
       <TextArea
         label={LABELS.fallback}
         rows={2}
@@ -53,6 +60,12 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
     </section>
   );
 }
+
+const SOURCES = [
+  ["off", t("None")],
+  ["links", t("Public web pages, with links")],
+  ["all", t("All documents: pages with links, others with their names")],
+] as const;
 
 const EFFORTS = [
   ["", t("The model’s own")],

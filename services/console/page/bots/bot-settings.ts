@@ -29,6 +29,7 @@ const ANSWER_LABELS = {
   topP: t("Top P"),
   maxOutputTokens: t("Longest answer, in tokens"),
   reasoningEffort: t("Effort of reasoning"),
+  showSources: t("Sources below answers"),
   fallback: t("Text in place of a blocked answer"),
   timeZone: t("Time zone"),
   visitorMessagesPerDay: t("Messages of one visitor a day"),

@@ -1,4 +1,5 @@
 import {
+  type MessageSource,
   type PassageUsed,
   SessionAdminService,
   type SessionTurn,
@@ -60,7 +61,7 @@ type TurnProps = {
 /** A visitor's message, its reply, and the passages and tools that the reply used. */
 export function Turn(props: TurnProps) {
   const { passages, page, isShownFirst } = props;
-  const { turn, message, reply, rating, ratingReason, review, cost, tokensCached } = props.turn;
+  const { turn, message, reply, rating, ratingReason, review, cost, tokensCached, sources } = props.turn;
   const mayReview = useMayCall(SessionAdminService.method.reviewMessage);
   const article = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -79,6 +80,7 @@ export function Turn(props: TurnProps) {
         <div className={reply === "" ? "bubble no-reply" : "bubble"}>
           <span className="visually-hidden">{t("Bot:")} </span>
           {reply === "" ? t("No answer") : <Markdown text={reply} page={page} />}
+          {sources.length > 0 && <Sources sources={sources} />}
         </div>
         <p className="reply-facts">
           {statusText && (
@@ -126,6 +128,28 @@ function describeCost(cost: string): string[] {
   return [t("cost {cost}", { cost: value })];
 }
 
+/** The sources that the visitor saw below the reply. */
+function Sources({ sources }: { sources: readonly MessageSource[] }) {
+  return (
+    <>
+      <p className="sources-title">{t("Sources")}</p>
+      <ol className="sources">
+        {sources.map(({ number, title, url }) => (
+          <li key={number} value={number} dir="auto">
+            {url === "" ? (
+              title
+            ) : (
+              <a href={url} target="_blank" rel="noreferrer">
+                {title}
+              </a>
+            )}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
 type KnowledgeProps = { used: readonly PassageUsed[]; passages: ReadonlyMap<bigint, string> };
 
 function Knowledge({ used, passages }: KnowledgeProps) {
@@ -133,10 +157,10 @@ function Knowledge({ used, passages }: KnowledgeProps) {
     <details className="evidence">
       <summary>{plural(used.length, "{count} passage of knowledge", "{count} passages of knowledge")}</summary>
       <ul>
-        {used.map(({ chunkId, source, heading }) => (
+        {used.map(({ chunkId, source, heading, cited }) => (
           <li key={String(chunkId)}>
             <strong>{source || t("A document that was removed or replaced since")}</strong>
-            {heading && ` · ${heading}`}
+            {heading && ` · ${heading}`} {cited && <span className="badge">{t("cited")}</span>}
             {passages.has(chunkId) && <p dir="auto">{passages.get(chunkId)}</p>}
           </li>
         ))}

@@ -14,6 +14,8 @@ export function Tiles({ statistics }: { statistics: GetStatisticsResponse }) {
   const { days, firstTokenMedianMs, firstTokenP95Ms, sessionsRatedUp: up, sessionsRatedDown: down } = statistics;
   const grounded = days.reduce((sum, day) => sum + day.grounded, 0);
   const ungrounded = days.reduce((sum, day) => sum + day.ungrounded, 0);
+  const cited = days.reduce((sum, day) => sum + day.cited, 0);
+  const declined = days.reduce((sum, day) => sum + day.declined, 0);
   return (
     <div className="tiles">
       <Tile
@@ -24,12 +26,17 @@ export function Tiles({ statistics }: { statistics: GetStatisticsResponse }) {
           t("95 of 100 answers begin within {duration}.", { duration: formatRoughly(firstTokenP95Ms) })}
       </Tile>
       <Tile title={t("Answered from knowledge")} figure={formatShare(grounded, grounded + ungrounded)}>
-        {t("Answers based on a passage of a document.")}
+        {t("Answers based on a passage of a document.")}{" "}
+        {cited > 0 && t("{count} of them cite it.", { count: formatNumber(cited) })}
       </Tile>
       <Tile title={t("Not answered from knowledge")} figure={formatNumber(ungrounded)}>
         {ungrounded > 0 && (
           <>
-            {t("A document may be missing.")} <Link to="/questions">{t("Read the questions")}</Link>
+            {t("{declined} with passages that had no answer, {none} without a passage.", {
+              declined: formatNumber(declined),
+              none: formatNumber(ungrounded - declined),
+            })}{" "}
+            <Link to="/questions">{t("Read the questions")}</Link>
           </>
         )}
       </Tile>

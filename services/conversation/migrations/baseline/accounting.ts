@@ -72,6 +72,9 @@ export const ACCOUNTING = `
     ungrounded   integer NOT NULL,
     -- A histogram of the times to the first token. statistics/first-token-times.ts defines the buckets.
     first_tokens integer[] NOT NULL,
+    -- Those of grounded that cite a passage, and those of ungrounded that had passages.
+    cited        integer NOT NULL DEFAULT 0,
+    declined     integer NOT NULL DEFAULT 0,
     PRIMARY KEY (workspace_id, hour)
   );
   CREATE INDEX reply_counts_by_hour ON conversation.reply_counts (hour);

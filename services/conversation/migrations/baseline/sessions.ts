@@ -105,6 +105,10 @@ export const SESSIONS = `
     error_message   text NOT NULL DEFAULT '',
     -- The chunks in the prompt of a reply.
     rag_chunks_used bigint[] NOT NULL DEFAULT '{}',
+    -- The chunks that a reply cites.
+    chunks_cited    bigint[] NOT NULL DEFAULT '{}',
+    -- The sources that the visitor sees below a reply: an array of {"number", "title", "url"}, without a url for a document that is no public page.
+    sources         jsonb NOT NULL DEFAULT '[]',
     tools_called    jsonb NOT NULL DEFAULT '[]',
     -- The visitor's rating of a reply, and what the visitor wrote about it; empty if nothing.
     rating          text NOT NULL DEFAULT '' CHECK (rating IN ('', 'up', 'down')),
@@ -118,6 +122,7 @@ export const SESSIONS = `
   ALTER TABLE conversation.messages
     ALTER COLUMN content SET STATISTICS 0,
     ALTER COLUMN tools_called SET STATISTICS 0,
+    ALTER COLUMN sources SET STATISTICS 0,
     ALTER COLUMN rating_reason SET STATISTICS 0;
   -- For the list of unanswered questions.
   CREATE INDEX messages_rated_down ON conversation.messages (workspace_id, created_at) WHERE rating = 'down';

@@ -38,6 +38,8 @@ export const TURNS = `
     reconnects     integer,
     -- Whether the prompt had a passage of the bot's knowledge. NULL for a message that asks nothing, such as a greeting.
     grounded       boolean,
+    -- Whether the reply cites a passage; NULL if not.
+    cited          boolean,
     -- The id of the first message that the prompt may contain; NULL if it may contain the whole session. A repeated OpenTurn returns the same
     -- history, even if the session's visitor has changed since.
     history_start  bigint,

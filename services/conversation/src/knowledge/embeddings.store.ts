@@ -1,5 +1,6 @@
 import { type Database, transaction } from "@parley/service-kit";
 import type { Passage } from "../turns/index.ts";
+import { PASSAGE } from "./knowledge-search.store.ts";
 
 /**
  * A source that this process has leased: no other process embeds its chunks. `leasedUntil` identifies the lease. It changes when this process
@@ -139,7 +140,7 @@ export async function countUnembedded(database: Database, model: string): Promis
 
 // Compares all vectors of the bot. A vector index would cover all bots, so its approximate result would be mostly other bots' chunks.
 const NEAREST = `
-  SELECT c.chunk_id AS id, s.name AS source, c.heading, c.content AS text, 1 - near.distance AS similarity
+  SELECT ${PASSAGE}, 1 - near.distance AS similarity
   FROM (
     SELECT chunk_id, embedding::vector <=> $4::text::real[]::vector AS distance
     FROM conversation.knowledge_embeddings

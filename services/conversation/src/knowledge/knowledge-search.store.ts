@@ -25,7 +25,8 @@ const ASKED = `' > ' || btrim(lower($8::text), '${FINAL_CHARACTERS}')`;
 /** Whether a chunk's innermost heading is the message. */
 const IS_ASKED = `right(' > ' || rtrim(lower(c.heading), '${FINAL_CHARACTERS}'), length(${ASKED})) = ${ASKED}`;
 
-const PASSAGE = `c.chunk_id AS id, s.name AS source, c.heading, c.content AS text`;
+/** SQL of the fields of a Passage. */
+export const PASSAGE = `c.chunk_id AS id, s.source_id AS "sourceId", s.name AS source, s.url, c.heading, c.content AS text`;
 
 export type QueryWord = {
   word: string;
@@ -153,7 +154,7 @@ const SEARCH = `
            FROM (SELECT word, max(weight) AS weight, min(place) AS place FROM term GROUP BY word) once
          ), '[]') AS terms,
          coalesce((
-           SELECT json_agg(json_build_object('id', c.chunk_id, 'source', s.name, 'heading', c.heading, 'text', c.content, 'wordRank', best.rank) ORDER BY best.is_asked DESC, best.rank DESC, c.chunk_id)
+           SELECT json_agg(json_build_object('id', c.chunk_id, 'sourceId', s.source_id, 'source', s.name, 'url', s.url, 'heading', c.heading, 'text', c.content, 'wordRank', best.rank) ORDER BY best.is_asked DESC, best.rank DESC, c.chunk_id)
            FROM best
            CROSS JOIN LATERAL (
              SELECT workspace_id, source_id, chunk_id, heading, content

@@ -55,6 +55,8 @@ const MESSAGE_COLUMNS = [
   "status",
   "error_message",
   "rag_chunks_used",
+  "rag_chunks_cited",
+  "sources",
   "tools_called",
   "created_at",
 ] as const;

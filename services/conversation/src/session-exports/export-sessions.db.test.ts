@@ -97,10 +97,11 @@ async function transcriptOf(sessionId: string, workspaceId = bot.workspaceId) {
 }
 
 /** Removes the reviews and the reasons of ratings, which the export of one session does not have. */
+const OWNER_FIELDS = ["review", "finish_detail", "rating_reason", "rag_chunks_cited", "sources"];
 const withoutOwnerFields = ({ messages, ...line }: ReturnType<typeof linesOf>[number]) => ({
   ...line,
-  messages: messages.map(
-    ({ review: _, finish_detail: __, rating_reason: ___, ...message }: Record<string, unknown>) => message,
+  messages: messages.map((message: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(message).filter(([name]) => !OWNER_FIELDS.includes(name))),
   ),
 });
 

@@ -5,6 +5,7 @@ import {
   RECORD_CLOSED_TURNS,
   RECORD_CLOSED_TURNS_FOR_EDGE,
   SELECT_CLOSED_TURNS,
+  WITHOUT_REPLY,
 } from "../turns/index.ts";
 
 /** PostgreSQL's limit for each statement: enough for a session of a million messages. */
@@ -42,7 +43,7 @@ const CANCEL_TURNS = `
   WITH closed AS (
     UPDATE conversation.turns t SET status = 'cancelled', closed_at = now()
     WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming'
-    RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
+    RETURNING t.*, ${WITHOUT_REPLY}
   ), ${RECORD_CLOSED_TURNS}, ${RECORD_CLOSED_TURNS_FOR_EDGE}
   ${SELECT_CLOSED_TURNS}
   WHERE c.workspace_id = $1`;

@@ -75,10 +75,11 @@ export const MESSAGE_FIELDS = `
   m.error_message, m.rag_chunks_used, m.tools_called, ${formatTimeSql("m.created_at")} AS created_at`;
 
 /**
- * MESSAGE_FIELDS, and fields that the transcript `export.json` does not contain: the reason of the visitor's rating, the owner's review, and more
- * about how a reply finished.
+ * MESSAGE_FIELDS, and fields that the transcript `export.json` does not contain: the reason of the visitor's rating, the owner's review, the chunks
+ * that a reply cites, its sources, and more about how it finished.
  */
 export const OWNER_MESSAGE_FIELDS = `${MESSAGE_FIELDS}, m.rating_reason, m.review,
+  m.chunks_cited AS rag_chunks_cited, m.sources,
   coalesce((
     SELECT t.finish_detail FROM conversation.turns t
     WHERE t.workspace_id = m.workspace_id AND t.turn_id = m.turn_id AND m.role = 'assistant'

@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import { IS_ANSWERED, IS_UNANSWERED } from "../turns/index.ts";
+import { IS_ANSWERED, IS_CITED, IS_FOUND_BUT_DECLINED, IS_UNANSWERED } from "../turns/index.ts";
 import { FIRST_TOKEN_BOUNDS_MS } from "./first-token-times.ts";
 
 /** The indexes of the buckets: one for each bound, and a last one for longer times. */
@@ -12,15 +12,17 @@ const FIRST_TOKENS = BUCKETS.map(
 
 // Always counts whole hours, so that repeated and concurrent runs store the same counts.
 const COUNT_HOURS = `
-  INSERT INTO conversation.reply_counts (workspace_id, hour, replies, grounded, ungrounded, first_tokens)
+  INSERT INTO conversation.reply_counts (workspace_id, hour, replies, grounded, ungrounded, cited, declined, first_tokens)
   SELECT t.workspace_id, date_bin('1 hour', t.closed_at, '2000-01-01Z') AS hour, count(*), count(*) FILTER (WHERE ${IS_ANSWERED}),
-         count(*) FILTER (WHERE ${IS_UNANSWERED}), ARRAY[${FIRST_TOKENS}]
+         count(*) FILTER (WHERE ${IS_UNANSWERED}), count(*) FILTER (WHERE ${IS_CITED}), count(*) FILTER (WHERE ${IS_FOUND_BUT_DECLINED}),
+         ARRAY[${FIRST_TOKENS}]
   FROM conversation.turns t
   WHERE t.status = 'done' AND t.closed_at >= $1 AND t.closed_at < $2
   GROUP BY 1, 2
   ORDER BY 1, 2
   ON CONFLICT (workspace_id, hour) DO UPDATE
-    SET replies = excluded.replies, grounded = excluded.grounded, ungrounded = excluded.ungrounded, first_tokens = excluded.first_tokens
+    SET replies = excluded.replies, grounded = excluded.grounded, ungrounded = excluded.ungrounded,
+        cited = excluded.cited, declined = excluded.declined, first_tokens = excluded.first_tokens
     WHERE reply_counts.replies <> excluded.replies`;
 
 /** Counts and stores every workspace's replies by hour. `from` and `to` are full hours; `to` is not included. */
@@ -40,13 +42,18 @@ export type DayCounts = {
   grounded: number;
   /** Replies whose prompt had no passages, or in which the model said that it has no answer. */
   ungrounded: number;
+  /** Those of `grounded` that cite a passage. */
+  cited: number;
+  /** Those of `ungrounded` whose prompt had passages. */
+  declined: number;
 };
 
 /** Counts a workspace's replies by day, oldest first, for the last `days` UTC days including today. Omits days without replies. */
 export async function readDays(database: Database, workspaceId: string, days: number): Promise<DayCounts[]> {
   const { rows } = await database.query<DayCounts>(
     `SELECT to_char(hour AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, sum(replies)::integer AS replies,
-            sum(grounded)::integer AS grounded, sum(ungrounded)::integer AS ungrounded
+            sum(grounded)::integer AS grounded, sum(ungrounded)::integer AS ungrounded,
+            sum(cited)::integer AS cited, sum(declined)::integer AS declined
      FROM conversation.reply_counts
      WHERE workspace_id = $1 AND hour >= ${startSql("$2")}
      GROUP BY 1 ORDER BY 1`,

@@ -5,6 +5,7 @@ import {
   RECORD_CLOSED_TURNS,
   RECORD_CLOSED_TURNS_FOR_EDGE,
   SELECT_CLOSED_TURNS,
+  WITHOUT_REPLY,
 } from "../turns/index.ts";
 
 /** Longer than any turn can run: a generation, and a minute to open and close the turn. */
@@ -40,7 +41,7 @@ const sweepStatement = defineStatement<SweepOptions & { maxTurnSeconds: number }
     UPDATE conversation.turns t SET status = 'interrupted', closed_at = now()
     FROM lapsed
     WHERE t.workspace_id = lapsed.workspace_id AND t.turn_id = lapsed.turn_id AND t.closed_at IS NULL
-    RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
+    RETURNING t.*, ${WITHOUT_REPLY}
   ), ${RECORD_CLOSED_TURNS}, ${RECORD_CLOSED_TURNS_FOR_EDGE}
   ${SELECT_CLOSED_TURNS}`,
 );

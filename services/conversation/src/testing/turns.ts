@@ -96,6 +96,8 @@ export function newClosing(turn: Pick<NewTurn, "workspaceId" | "turnId">, fields
     month: "2026-11",
     phases: [{ name: "open", microseconds: 1_500 }],
     toolsCalled: [],
+    chunksCited: [],
+    sources: [],
     blockedReason: undefined,
     deadlineMicroseconds: undefined,
     quota: undefined,

@@ -21,8 +21,11 @@ import {
   type QuotaUsage,
   recordTimings,
 } from "./close-turn.store.ts";
+import { toMessageSources } from "./message-sources.ts";
 import { toToolUse } from "./tool-use.ts";
 
+/** A blocked reply has another text, and a failed one shows no sources. */
+const MAY_CITE: ReadonlySet<Outcome> = new Set(["done", "cancelled"]);
 const MAY_BE_UNPAID: ReadonlySet<Outcome> = new Set(["cancelled", "blocked", "error"]);
 
 type Response = MessageInitShape<typeof CloseTurnResponseSchema>;
@@ -89,6 +92,8 @@ function toClosing(request: CloseTurnRequest): Closing {
       microseconds: Number(microseconds),
     })),
     toolsCalled: request.toolsCalled.map(toToolUse),
+    chunksCited: MAY_CITE.has(outcome) ? request.chunksCited.map(Number) : [],
+    sources: MAY_CITE.has(outcome) ? toMessageSources(request.sources) : [],
     blockedReason: outcome === "blocked" ? withoutNul(request.blockedReason) : undefined,
     deadlineMicroseconds: outcome === "done" ? toNumber(request.deadlineMicroseconds) : undefined,
     quota: outcome === "quota_exceeded" ? toQuotaUsage(request) : undefined,

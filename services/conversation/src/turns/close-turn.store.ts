@@ -51,6 +51,9 @@ export type Closing = TurnResult & {
   deadlineMicroseconds: number | undefined;
   /** Set only if the workspace had reached its cap. */
   quota: QuotaUsage | undefined;
+  /** The chunks that the reply cites, and the sources that the visitor sees below it. */
+  chunksCited: readonly number[];
+  sources: readonly MessageSource[];
   /** How often readers reconnected to the reply while it was running. */
   reconnects: number;
   /** Empty unless the outcome is `done`. */
@@ -58,6 +61,9 @@ export type Closing = TurnResult & {
   /** As in Settlement. */
   unpaidDay: string | undefined;
 };
+
+/** A source of a reply, in the form of the column `sources`. `url` is absent if the document is not a public page. */
+export type MessageSource = { number: number; title: string; url?: string };
 
 /** Longer than the 10 s for which a statement may run. A statement that began to open or close a turn this long ago has committed or failed. */
 export const LONGEST_TRANSACTION_SECONDS = 15;
@@ -67,14 +73,15 @@ export type QuotaUsage = { plan: string; used: number; cap: number };
 
 /**
  * CTEs that store the reply and the settlement of closed turns. Every statement that closes turns must use them, and must define the CTE
- * `closed`: the rows of conversation.turns that it closed, plus the reply's `content` and `tools_called`. It must close only streaming turns, so
- * that the first outcome wins.
+ * `closed`: the rows of conversation.turns that it closed, plus the reply's `content`, `tools_called`, `chunks_cited` and `sources`. It must close only
+ * streaming turns, so that the first outcome wins.
  */
 export const RECORD_CLOSED_TURNS = `
   message AS (
     UPDATE conversation.messages m
     SET status = c.status, content = c.content, model = c.model, tokens_in = c.tokens_in, tokens_out = c.tokens_out,
-        latency_ms = c.latency_ms, error_message = c.error_code, tools_called = c.tools_called, closed_at = c.closed_at
+        latency_ms = c.latency_ms, error_message = c.error_code, tools_called = c.tools_called, chunks_cited = c.chunks_cited,
+        sources = c.sources, closed_at = c.closed_at
     FROM closed c
     WHERE m.workspace_id = c.workspace_id AND m.session_id = c.session_id AND m.message_id = c.message_id
   ), settlement AS (
@@ -82,6 +89,10 @@ export const RECORD_CLOSED_TURNS = `
     SELECT workspace_id, turn_id, ${toSettleOutcomeSql("status")}, month, unpaid_day, closed_at FROM closed
     RETURNING workspace_id, turn_id, outcome, month, unpaid_day
   )`;
+
+/** The columns of `closed` for a turn without a reply. */
+export const WITHOUT_REPLY =
+  "'' AS content, '[]'::jsonb AS tools_called, '{}'::bigint[] AS chunks_cited, '[]'::jsonb AS sources";
 
 /**
  * A CTE for statements that close turns which an edge may still be running. RenewEdge returns these turns to that edge, which then ends them. The
@@ -121,18 +132,19 @@ const closeTurnSql = ({ before = "", from = "", content = ":content::text", afte
     SET status = :outcome, model = coalesce(nullif(:model, ''), t.model), tokens_in = :tokensIn, tokens_out = :tokensOut, latency_ms = :latencyMs,
         first_token_ms = :firstTokenMs, error_code = :errorCode, month = to_date(:month, 'YYYY-MM'), phases = :phases, blocked_reason = :blockedReason,
         ending = :ending::jsonb, reconnects = nullif(:reconnects::integer, 0), finish_detail = nullif(:finishDetail, ''), unpaid_day = :unpaidDay::date,
-        closed_at = now()
+        cited = nullif(cardinality(:chunksCited::bigint[]) > 0, false), closed_at = now()
     ${from}
     WHERE t.workspace_id = :workspaceId AND t.turn_id = :turnId AND t.closed_at IS NULL
       AND (:deadlineMicroseconds::bigint IS NULL OR clock_timestamp() <= to_timestamp(:deadlineMicroseconds / 1e6))
-    RETURNING t.*, ${content} AS content, :toolsCalled::jsonb AS tools_called
+    RETURNING t.*, ${content} AS content, :toolsCalled::jsonb AS tools_called, :chunksCited::bigint[] AS chunks_cited, :sources::jsonb AS sources
   ), ${RECORD_CLOSED_TURNS}, event AS (${RECORD_EVENT}) ${after}
   ${SELECT_CLOSED_TURNS}
   WHERE c.workspace_id = :workspaceId`;
 
-type CloseValues = Omit<Closing, "phases" | "toolsCalled" | "quota"> & {
+type CloseValues = Omit<Closing, "phases" | "toolsCalled" | "sources" | "quota"> & {
   phases: string;
   toolsCalled: string;
+  sources: string;
   ending: string | undefined;
   maxRefusals: number;
 };
@@ -172,13 +184,14 @@ const closeRefusedStatement = defineStatement<CloseValues>(
 
 /** Closes a streaming turn. Returns undefined if the turn is closed already or was never opened, or if the deadline has passed. */
 export async function closeTurn(database: Database, closing: Closing): Promise<ClosedTurn | undefined> {
-  const { outcome, content, phases, toolsCalled, quota } = closing;
+  const { outcome, content, phases, toolsCalled, sources, quota } = closing;
   const close = isRefusal(outcome, content) ? closeRefusedStatement : closeStatement;
   const { rows } = await database.query<ClosedTurn>(
     close({
       ...closing,
       phases: JSON.stringify(phases),
       toolsCalled: JSON.stringify(toolsCalled),
+      sources: JSON.stringify(sources),
       ending: quota && JSON.stringify({ quota }),
       maxRefusals: maxStoredRefusals(outcome),
     }),

@@ -1,7 +1,7 @@
 import type { TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import { mayUseSessionSql, type RequestVisitor } from "../sessions/index.ts";
-import type { QuotaUsage } from "./close-turn.store.ts";
+import type { MessageSource, QuotaUsage } from "./close-turn.store.ts";
 
 /**
  * The fields of a turn that an edge needs to return the turn's reply, or to follow the reply while it streams. The turn may have no idempotency
@@ -20,6 +20,7 @@ export type StoredTurn = {
   errorCode: string;
   blockedReason: string | null;
   quota: QuotaUsage | null;
+  sources: MessageSource[];
   model: string;
   tokensIn: number;
   tokensOut: number;
@@ -39,7 +40,7 @@ const MAY_USE_SESSION = mayUseSessionSql("$6", "$7::boolean");
 
 const SELECT_TURN = `
   SELECT t.turn_id AS "turnId", t.message_id AS "messageId", t.edge_id AS "edgeId", t.request_hash AS "requestHash", t.status,
-         reply.content, t.error_code AS "errorCode", t.blocked_reason AS "blockedReason", t.ending -> 'quota' AS quota, t.model,
+         reply.content, reply.sources, t.error_code AS "errorCode", t.blocked_reason AS "blockedReason", t.ending -> 'quota' AS quota, t.model,
          t.tokens_in AS "tokensIn", t.tokens_out AS "tokensOut", t.latency_ms AS "latencyMs",
          coalesce(e.address, '') AS "edgeAddress", coalesce(e.token, '') AS "edgeToken"
   FROM conversation.turns t

@@ -1,9 +1,10 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { PromptSchema, Role } from "@parley/rpc/llm";
 import { type BotConfig, toModelSettings } from "../bots/index.ts";
+import { type ShownSource, toShownSource } from "./shown-source.ts";
 
-/** A chunk of knowledge that the search found for a message. */
-export type Passage = { id: number; source: string; heading: string; text: string };
+/** A chunk of knowledge that the search found for a message. `url` is empty if the document was not fetched from a URL. */
+export type Passage = { id: number; sourceId: number; source: string; url: string; heading: string; text: string };
 
 /** A word of a message, spelled as in the bot's knowledge. The rarer a word is in the knowledge, the higher is its weight. */
 export type PromptTerm = { word: string; weight: number };
@@ -33,6 +34,8 @@ export function encodePrompt({ bot, passages, terms, history, message, answer = 
   ]);
   messages.push({ role: Role.USER, content: message });
   const settings = toModelSettings(bot);
+  // The owner's own answer is shown word for word.
+  const citesSources = bot.showSources !== "off" && answer === "";
   return toBinary(
     PromptSchema,
     create(PromptSchema, {
@@ -41,7 +44,13 @@ export function encodePrompt({ bot, passages, terms, history, message, answer = 
       fallback: bot.fallback,
       timeZone: bot.timeZone,
       ...(settings && { settings }),
-      passages: passages.map((passage) => ({ ...passage, id: BigInt(passage.id) })),
+      passages: passages.map((passage) => ({
+        id: BigInt(passage.id),
+        source: passage.source,
+        heading: passage.heading,
+        text: passage.text,
+        ...(citesSources && toCitedFields(passage, bot.showSources)),
+      })),
       messages,
       tools: [...bot.tools],
       replyPatterns: bot.replyPatterns.map(({ pattern, reason, fallback }) => ({
@@ -50,6 +59,12 @@ export function encodePrompt({ bot, passages, terms, history, message, answer = 
       })),
       terms: [...terms],
       answer,
+      citesSources,
     }),
   );
+}
+
+function toCitedFields(passage: Passage, showSources: string): { sourceId: bigint; shown?: ShownSource } {
+  const shown = toShownSource(passage, showSources);
+  return { sourceId: BigInt(passage.sourceId), ...(shown && { shown }) };
 }

@@ -3,6 +3,7 @@ import type { StoredTurnSchema } from "@parley/rpc/conversation";
 import { OUTCOMES } from "@parley/rpc/outcomes";
 import { ServiceError } from "@parley/service-kit";
 import type { StoredTurn } from "./keyed-turns.store.ts";
+import { toSourceMessages } from "./message-sources.ts";
 
 /**
  * Whether the new request has the message of the request that opened the turn. A turn without an idempotency key has a null `requestHash` and is
@@ -37,6 +38,7 @@ export function toStoredTurnMessage(turn: StoredTurn): MessageInitShape<typeof S
       tokensIn,
       tokensOut,
       latencyMs,
+      sources: toSourceMessages(turn.sources),
     },
   };
 }

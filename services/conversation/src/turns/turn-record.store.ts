@@ -1,5 +1,6 @@
 import type { TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
+import type { MessageSource } from "./close-turn.store.ts";
 
 /** A turn's status, timings and counts, without the content of its messages. */
 export type TurnRecord = {
@@ -30,8 +31,11 @@ export type TurnRecord = {
   isSettling: boolean;
   reconnects: number;
   finishDetail: string;
-  /** The knowledge chunks of the reply's prompt, best first. `source` and `heading` are empty if the chunk was deleted since. */
-  knowledge: { chunkId: number; source: string; heading: string }[];
+  /**
+   * The knowledge chunks of the reply's prompt, best first, and whether the reply cites them. `source` and `heading` are empty if the chunk was deleted
+   * since.
+   */
+  knowledge: { chunkId: number; source: string; heading: string; cited: boolean }[];
   /** The stored tool calls without their arguments. */
   tools: { name?: string; status?: string; latency_ms?: number }[];
 };
@@ -47,7 +51,8 @@ const FIELDS = `
   (extract(epoch FROM coalesce(t.closed_at, clock_timestamp()) - t.opened_at) * 1000000)::bigint AS "openMicroseconds",
   EXISTS (SELECT FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id) AS "isSettling",
   coalesce((
-    SELECT jsonb_agg(jsonb_build_object('chunkId', used.id, 'source', coalesce(k.name, ''), 'heading', coalesce(c.heading, ''))
+    SELECT jsonb_agg(jsonb_build_object('chunkId', used.id, 'source', coalesce(k.name, ''), 'heading', coalesce(c.heading, ''),
+                                        'cited', used.id = ANY (reply.chunks_cited))
                      ORDER BY used.position)
     FROM unnest(reply.rag_chunks_used) WITH ORDINALITY AS used (id, position)
     LEFT JOIN conversation.knowledge_chunks c ON c.workspace_id = t.workspace_id AND c.chunk_id = used.id
@@ -100,12 +105,13 @@ export type SessionTurn = TurnRecord & {
   rating: string;
   ratingReason: string;
   review: string;
+  sources: MessageSource[];
 };
 
 // The subquery limits the replies before the joins, so that the query reads only one page of a long session.
 const LIST_TURN_RECORDS = `
   SELECT ${FIELDS}, question.content AS message, reply.content AS reply, reply.rating,
-    reply.rating_reason AS "ratingReason", reply.review
+    reply.rating_reason AS "ratingReason", reply.review, reply.sources
   FROM (
     SELECT * FROM conversation.messages
     WHERE workspace_id = $1 AND session_id = $2 AND message_id > $3 AND role = 'assistant'

@@ -13,6 +13,7 @@ import {
 import { readPassages } from "../knowledge/index.ts";
 import { findSession, type OwnerReadPool, sessionNotFound } from "../sessions/index.ts";
 import { compareWeeksOfWorkspaces, listUsageByBot, readStatistics } from "../statistics/index.ts";
+import { toSourceMessages } from "./message-sources.ts";
 import type { ReadTurnCosts } from "./turn-costs.service.ts";
 import { findTurnRecord, findTurnRecordById, listTurnRecords, type TurnRecord } from "./turn-record.store.ts";
 
@@ -64,8 +65,9 @@ export function createTurnAdmin(
             lastActivityAt: session.lastActivityAt.toISOString(),
             consentedAt: session.consentedAt?.toISOString() ?? "",
           },
-          turns: page.map(({ message, reply, rating, ratingReason, review, ...turn }) => ({
+          turns: page.map(({ message, reply, rating, ratingReason, review, sources, ...turn }) => ({
             ...{ message, reply, rating, ratingReason, review, turnId: turn.turnId },
+            sources: toSourceMessages(sources),
             turn: toProto(turn),
           })),
           passages: passages.map(({ id, text }) => ({ chunkId: BigInt(id), text })),

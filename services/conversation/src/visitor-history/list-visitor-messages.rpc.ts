@@ -7,6 +7,7 @@ import type {
 import { OUTCOMES } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import { sessionNotFound } from "../sessions/index.ts";
+import { toSourceMessages } from "../turns/index.ts";
 import { listVisitorMessages, type VisitorMessage } from "./visitor-history.store.ts";
 
 /** Reads a page of a verified visitor's session. Throws session_not_found unless the session belongs to the visitor. */
@@ -19,7 +20,19 @@ export async function handleListVisitorMessages(
   return { messages: page.messages.map(toMessage), nextBefore: BigInt(page.nextBefore) };
 }
 
-function toMessage({ id, isReply, status, ...message }: VisitorMessage): MessageInitShape<typeof VisitorMessageSchema> {
+function toMessage({
+  id,
+  isReply,
+  status,
+  sources,
+  ...message
+}: VisitorMessage): MessageInitShape<typeof VisitorMessageSchema> {
   const hasOutcome = isReply && status !== "streaming";
-  return { ...message, id: BigInt(id), isReply, ...(hasOutcome && { outcome: OUTCOMES[status].proto }) };
+  return {
+    ...message,
+    id: BigInt(id),
+    isReply,
+    sources: toSourceMessages(sources),
+    ...(hasOutcome && { outcome: OUTCOMES[status].proto }),
+  };
 }

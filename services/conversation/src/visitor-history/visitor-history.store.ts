@@ -1,6 +1,7 @@
 import type { TurnStatus } from "@parley/rpc/outcomes";
 import { avoidSort, type Database, transaction } from "@parley/service-kit";
 import { formatTimeSql, IS_LISTED, microsecondsSql, type SessionPosition, toTimestamp } from "../sessions/index.ts";
+import type { MessageSource } from "../turns/index.ts";
 
 /** A visitor of a bot whose id a visitor token has verified. */
 export type VerifiedVisitor = { workspaceId: string; botId: string; visitorId: string };
@@ -63,6 +64,7 @@ export type VisitorMessage = {
   status: TurnStatus;
   errorCode: string;
   rating: string;
+  sources: MessageSource[];
 };
 
 const MAX_MESSAGE_ID = BigInt(Number.MAX_SAFE_INTEGER);
@@ -84,7 +86,7 @@ const LIST_MESSAGES = `
   FROM session s
   LEFT JOIN LATERAL (
     SELECT m.message_id AS id, m.role = 'assistant' AS "isReply", m.content, ${formatTimeSql("m.created_at")} AS "createdAt",
-           m.status, m.error_message AS "errorCode", m.rating, m.older_id AS "olderId"
+           m.status, m.error_message AS "errorCode", m.rating, m.sources, m.older_id AS "olderId"
     FROM (
       SELECT m.*, row_number() OVER newest_first AS number, lead(m.message_id) OVER newest_first AS older_id,
              coalesce(CASE m.role

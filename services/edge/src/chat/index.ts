@@ -1,2 +1,3 @@
 export { BotSlug, PublicKey, SessionId } from "./chat-request.ts";
 export { MessageId } from "./stop-request.ts";
+export { MessageSource } from "./stream-events.ts";

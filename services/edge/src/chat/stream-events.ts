@@ -63,6 +63,26 @@ const ErrorEvent = Type.Union([QuotaExceeded, Failure], {
   description: "The reply failed. `done` follows.",
 });
 
+export const MessageSource = Type.Object(
+  {
+    number: Type.Integer({
+      description: "The footnote number in the text, where it is in square brackets: `[1]`.",
+      minimum: 1,
+    }),
+    title: Type.String({ description: "The document's title when the reply was written." }),
+    url: Type.Optional(Type.String({ description: "The document's URL; absent if it is not a public page." })),
+  },
+  { title: "MessageSource", description: "A source of a reply." },
+);
+
+const SourcesEvent = Type.Object(
+  { sources: Type.Array(MessageSource, { description: "In the order of their numbers.", minItems: 1 }) },
+  {
+    title: "SourcesEvent",
+    description: "The documents that the text cites, if the bot shows sources. `done` follows.",
+  },
+);
+
 const DoneEvent = Type.Object(
   {
     finish_reason: Type.Enum(["stop", "error", "blocked", "quota_exceeded", "cancelled"]),
@@ -86,8 +106,15 @@ const EXAMPLE = [
 
 /** The response of chat and playground. */
 export const REPLY_STREAM = eventStream(
-  "The reply as Server-Sent Events: first `meta`, then any number of `token`, then `blocked` if a moderation pattern matched or `error` if the reply failed, and always `done` last. Each event is an `event:` line, a `data:` line with a JSON object and an empty line. After 15 s of silence a comment line (`: …`) keeps the connection alive. Once the stream is open, failures are reported as events, not as statuses. With `Idempotency-Key`, each event begins with an `id:` line: the message id, a hyphen, and the number of UTF-16 code units of the text that the client has after the event. With `Last-Event-ID` and no `Idempotency-Key`, the stream is empty.",
-  { meta: MetaEvent, token: TokenEvent, blocked: BlockedEvent, error: ErrorEvent, done: DoneEvent },
+  "The reply as Server-Sent Events: first `meta`, then any number of `token`, then `blocked` if a moderation pattern matched or `error` if the reply failed, or `sources` if the bot shows sources and the text cites some, and always `done` last. Each event is an `event:` line, a `data:` line with a JSON object and an empty line. After 15 s of silence a comment line (`: …`) keeps the connection alive. Once the stream is open, failures are reported as events, not as statuses. With `Idempotency-Key`, each event begins with an `id:` line: the message id, a hyphen, and the number of UTF-16 code units of the text that the client has after the event. With `Last-Event-ID` and no `Idempotency-Key`, the stream is empty.",
+  {
+    meta: MetaEvent,
+    token: TokenEvent,
+    blocked: BlockedEvent,
+    error: ErrorEvent,
+    sources: SourcesEvent,
+    done: DoneEvent,
+  },
   { example: EXAMPLE },
 );
 

@@ -56,7 +56,7 @@ describe("requests with the key of a turn that is being opened", () => {
     turnId: "t",
     messageId: 7n,
     edgeId: "other edge",
-    end: { outcome: TurnOutcome.DONE, content: "Hi" },
+    end: { outcome: TurnOutcome.DONE, content: "Hi", sources: [] },
   };
   const CONSENT = { version: "1", text: "text", link: "" };
 

@@ -78,12 +78,13 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
 }
 
 function toTurnEnd({ outcome, ...ending }: TurnEnding): NonNullable<Response["end"]> {
-  const { blocked, quota, errorCode, model, tokensIn, tokensOut, latencyMs } = ending;
+  const { blocked, quota, sources = [], errorCode, model, tokensIn, tokensOut, latencyMs } = ending;
   return {
     outcome: OUTCOMES[outcome].proto,
     errorCode,
     ...(blocked && { blocked }),
     ...(quota && { quota }),
+    sources: [...sources],
     model,
     tokensIn,
     tokensOut,

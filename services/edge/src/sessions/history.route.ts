@@ -5,7 +5,7 @@ import { isUuid } from "@parley/service-kit";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Type, { type Static } from "typebox";
 import { type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "../auth/index.ts";
-import { PublicKey } from "../chat/index.ts";
+import { MessageSource, PublicKey } from "../chat/index.ts";
 import {
   addressBucket,
   endpoint,
@@ -17,6 +17,7 @@ import {
   WIDGET_REFUSALS,
 } from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { toShownSource } from "../turns/index.ts";
 import { requireVerifiedVisitor, VISITOR_REFUSED } from "../visitors/index.ts";
 import { SessionParams, sessionNotFound } from "./delete-session.route.ts";
 import { INVALID_PARAMETER, translateSessionQueryError } from "./list-sessions.route.ts";
@@ -79,6 +80,9 @@ const HistoryMessage = Type.Object(
     code: Type.Optional(Type.String({ description: "Of a reply that has an `error` event: the event's code." })),
     rating: Type.Optional(
       Type.Enum(["", "up", "down"], { description: "Of a reply: the visitor's rating; empty if unrated." }),
+    ),
+    sources: Type.Optional(
+      Type.Array(MessageSource, { description: "Of a reply that shows its sources: as in its `sources` event." }),
     ),
   },
   { title: "HistoryMessage", description: "A message as its visitor saw it." },
@@ -207,5 +211,6 @@ function toMessage(message: VisitorMessage): Static<typeof HistoryMessage> {
     ...(outcome && { finish_reason: OUTCOMES[outcome].finishReason }),
     ...(code && { code }),
     rating: message.rating as "" | "up" | "down",
+    ...(message.sources.length > 0 && { sources: message.sources.map(toShownSource) }),
   };
 }

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { MessageSource } from "../chat/index.ts";
 
 export const time = (description: string) =>
   Type.String({
@@ -74,6 +75,10 @@ const ReviewedMessage = Type.Object(
     review: Type.Enum(["", "good", "bad"], {
       description: "The review of an owner; empty if the message has none.",
     }),
+    rag_chunks_cited: Type.Array(Type.Integer(), {
+      description: "The knowledge chunks that the reply cites; empty if the bot showed no sources.",
+    }),
+    sources: Type.Array(MessageSource, { description: "The sources that the visitor saw below the reply." }),
     finish_detail: Type.String({
       description: "`length` if a limit of tokens cut the reply off, otherwise empty. New values may be added.",
     }),

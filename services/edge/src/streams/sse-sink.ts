@@ -63,9 +63,10 @@ class SseWriter {
   }
 }
 
-function writeEnd(writer: SseWriter, { blocked, error, done }: TerminalEvents, id?: string): void {
+function writeEnd(writer: SseWriter, { blocked, error, sources, done }: TerminalEvents, id?: string): void {
   if (blocked !== undefined) writer.write("blocked", blocked, id);
   if (error !== undefined) writer.write("error", error, id);
+  if (sources !== undefined) writer.write("sources", sources, id);
   writer.write("done", done, id);
   writer.end();
 }

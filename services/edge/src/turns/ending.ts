@@ -1,6 +1,14 @@
-import type { StoredTurn, TurnEnd } from "@parley/rpc/conversation";
+import type { MessageSource, StoredTurn, TurnEnd } from "@parley/rpc/conversation";
 import { type ErrorCode, OUTCOMES, type Outcome, outcomeFromProto, toErrorCode } from "@parley/rpc/outcomes";
-import type { BlockedEvent, DoneEvent, FailureEvent, MetaEvent, QuotaExceededEvent } from "./events.ts";
+import type {
+  BlockedEvent,
+  DoneEvent,
+  FailureEvent,
+  MetaEvent,
+  QuotaExceededEvent,
+  ShownSource,
+  SourcesEvent,
+} from "./events.ts";
 import { createFailureEvent, quotaExceededMessage } from "./failures.ts";
 
 /** The usage of a workspace at its cap. */
@@ -13,6 +21,8 @@ export type TurnEnding = Readonly<{
   errorCode: string;
   blocked?: BlockedEvent | undefined;
   quota?: QuotaUsage | undefined;
+  /** The sources of a reply that is complete or cancelled. Others show none. */
+  sources?: readonly ShownSource[] | undefined;
   model: string;
   tokensIn: number;
   tokensOut: number;
@@ -35,13 +45,14 @@ export type StoredReply = { ending: TurnEnding; text: string };
 export type TerminalEvents = {
   blocked?: BlockedEvent;
   error?: FailureEvent | QuotaExceededEvent;
+  sources?: SourcesEvent;
   done: DoneEvent;
   errorCode: ErrorCode;
 };
 
 /** Returns the events that end a stream, in the contract's order, and the turn's error code. */
 export function createTerminalEvents(ending: TurnEnding): TerminalEvents {
-  const { outcome, blocked, quota, tokensIn, tokensOut, latencyMs, model } = ending;
+  const { outcome, blocked, quota, sources = [], tokensIn, tokensOut, latencyMs, model } = ending;
   const done = {
     finish_reason: OUTCOMES[outcome].finishReason,
     tokens_in: tokensIn,
@@ -51,7 +62,14 @@ export function createTerminalEvents(ending: TurnEnding): TerminalEvents {
   };
   const errorCode = toErrorCode(outcome, ending.errorCode);
   const error = createErrorEvent(errorCode, quota);
-  return { ...(outcome === "blocked" && blocked && { blocked }), ...(error && { error }), done, errorCode };
+  return {
+    ...(outcome === "blocked" && blocked && { blocked }),
+    ...(error && { error }),
+    ...(sources.length > 0 &&
+      (outcome === "done" || outcome === "cancelled") && { sources: { sources: [...sources] } }),
+    done,
+    errorCode,
+  };
 }
 
 /** Returns undefined if the stream has no `error` event, or if the usage at the cap was not stored. */
@@ -71,15 +89,20 @@ export function readStoredReply({ end }: StoredTurn): StoredReply | undefined {
 export function readEnding(end: TurnEnd | undefined): TurnEnding | undefined {
   const outcome = end && outcomeFromProto(end.outcome);
   if (outcome === undefined) return undefined;
-  const { errorCode, blocked, quota, model, tokensIn, tokensOut, latencyMs } = end as TurnEnd;
+  const { errorCode, blocked, quota, sources, model, tokensIn, tokensOut, latencyMs } = end as TurnEnd;
   return {
     outcome,
     errorCode,
     blocked: blocked && { reason: blocked.reason, fallback: blocked.fallback },
     quota: quota && { plan: quota.plan, used: quota.used, cap: quota.cap },
+    sources: sources.map(toShownSource),
     model,
     tokensIn,
     tokensOut,
     latencyMs,
   };
+}
+
+export function toShownSource({ number, title, url }: Pick<MessageSource, "number" | "title" | "url">): ShownSource {
+  return { number, title, ...(url !== "" && { url }) };
 }

@@ -8,6 +8,11 @@ export type QuotaExceededEvent = { code: "quota_exceeded"; plan: string; used: n
 
 export type FailureEvent = { code: string; message: string };
 
+/** `url` is absent if the document is not a public page. */
+export type ShownSource = { number: number; title: string; url?: string };
+
+export type SourcesEvent = { sources: ShownSource[] };
+
 export type DoneEvent = {
   finish_reason: FinishReason;
   tokens_in: number;

@@ -1,6 +1,6 @@
 import type { CallOptions, RpcClient } from "@parley/rpc";
 import type { OpenTurnResponse } from "@parley/rpc/conversation";
-import type { GenerateEnd, GenerateResponse, LlmService } from "@parley/rpc/llm";
+import type { GenerateCitation, GenerateEnd, GenerateResponse, LlmService } from "@parley/rpc/llm";
 import { toFinishDetail, turnOutcomeAfterGeneration } from "@parley/rpc/outcomes";
 import { failpoint, GENERATE_TIMEOUT_MS } from "@parley/service-kit";
 import type { TurnSink } from "./ending.ts";
@@ -58,6 +58,7 @@ export async function generateReply(
   let hasHiddenOutput = false;
   let cause: unknown;
   const toolsCalled: ReplyResult["toolsCalled"] = [];
+  const citations: GenerateCitation[] = [];
   const cancellation = createCancellation(endSignal, () => content !== "");
   stopwatch.enter("first_token");
   try {
@@ -87,6 +88,8 @@ export async function generateReply(
         // Moves the time of the round's tool calls from the phase `provider` (after the first text, from `tokens`) to the phase `tools`.
         if (content === "") stopwatch.enter("provider");
         stopwatch.split([["tools", roundLatencyMs]]);
+      } else if (event.case === "citation") {
+        citations.push(event.value);
       } else if (event.case === "finish") {
         completed = { ...COMPLETED, finishDetail: toFinishDetail(event.value.finishDetail) };
         cancellation.dispose();
@@ -103,7 +106,18 @@ export async function generateReply(
   const isCostly = hasToolRound || hasOnlyThoughts || readerMs(stopwatch) >= SLOW_READER_MS;
   // Without `end`, a part of Parley failed.
   const isVisitorFailure = end !== undefined && !end.isProviderFailure && isCostly;
-  const received = { month, day, content, firstTokenMs, toolsCalled, hasOutput, isVisitorFailure, cause };
+  const received = {
+    month,
+    day,
+    content,
+    firstTokenMs,
+    toolsCalled,
+    // The text of the others is held back by moderation.
+    citations: citations.filter(({ offset }) => offset <= content.length),
+    hasOutput,
+    isVisitorFailure,
+    cause,
+  };
   return createReplyResult({ ...received, ...(end && resultFromEnd(end)), ...completed });
 }
 

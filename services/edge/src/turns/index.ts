@@ -8,6 +8,7 @@ export {
   type TerminalEvents,
   type TurnEnding,
   type TurnSink,
+  toShownSource,
 } from "./ending.ts";
 export type { MetaEvent } from "./events.ts";
 export { KeyedReply, type ReplyReader, splitsSurrogatePair, textPieceAt } from "./keyed-reply.ts";

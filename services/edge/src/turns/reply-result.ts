@@ -1,7 +1,7 @@
-import type { ToolCall } from "@parley/rpc/llm";
+import type { GenerateCitation, ToolCall } from "@parley/rpc/llm";
 import type { FailureCode, FinishDetail, Outcome } from "@parley/rpc/outcomes";
-import type { QuotaUsage } from "./ending.ts";
-import type { BlockedEvent } from "./events.ts";
+import { type QuotaUsage, toShownSource } from "./ending.ts";
+import type { BlockedEvent, ShownSource } from "./events.ts";
 
 /** How a reply ended in this process. The stored end (TurnEnding) may differ. */
 export type ReplyResult = Readonly<{
@@ -22,6 +22,8 @@ export type ReplyResult = Readonly<{
   /** Whether the visitor may have caused the failure after the provider's output: see isUnpaid. */
   isVisitorFailure: boolean;
   toolsCalled: Pick<ToolCall, "name" | "arguments" | "status" | "latencyMs">[];
+  /** The citations in the text. */
+  citations: readonly GenerateCitation[];
   quota?: QuotaUsage;
   blocked?: BlockedEvent;
   /** For the log. */
@@ -42,11 +44,20 @@ const INTERNAL_ERROR: ReplyResult = {
   hasOutput: false,
   isVisitorFailure: false,
   toolsCalled: [],
+  citations: [],
 };
 
 /** Returns a result with `fields`. All other fields are those of a reply that failed with an internal error before its first text. */
 export function createReplyResult(fields: Partial<ReplyResult>): ReplyResult {
   return { ...INTERNAL_ERROR, ...fields };
+}
+
+/** Returns the sources of the citations that visitors see, in the order of their numbers. */
+export function listSources(citations: readonly GenerateCitation[]): ShownSource[] {
+  const sources = new Map<number, ShownSource>();
+  for (const { number, shown } of citations)
+    if (shown !== undefined && !sources.has(number)) sources.set(number, toShownSource({ number, ...shown }));
+  return [...sources.values()];
 }
 
 /**

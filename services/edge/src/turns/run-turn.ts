@@ -9,7 +9,7 @@ import { requireConsent } from "./consent.ts";
 import { createTerminalEvents, type TurnEnding } from "./ending.ts";
 import type { BlockedEvent, DoneEvent } from "./events.ts";
 import { type GenerationContext, type GenerationInput, generateReply } from "./generate-reply.ts";
-import { createReplyResult, isUnpaid, type ReplyResult } from "./reply-result.ts";
+import { createReplyResult, isUnpaid, listSources, type ReplyResult } from "./reply-result.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import type { TurnCloser } from "./turn-closer.ts";
@@ -151,10 +151,10 @@ export async function completeTurn(
     opened.blocked === undefined
       ? await reserveAndGenerate(deps, { ...turn, opened }, request.client, context)
       : createBlockedResult(opened.blocked);
-  const { blocked, cause, outcome, day, hasOutput: _, isVisitorFailure: __, ...resultFields } = result;
+  const { blocked, cause, outcome, day, citations, hasOutput: _, isVisitorFailure: __, ...resultFields } = result;
   const time = readTimings(stopwatch);
   const report = { ...turn, firstTokenMs: result.firstTokenMs, isUnpaid: isUnpaid(result), cause };
-  const ownEnding = { ...result, latencyMs: time.latencyMs };
+  const ownEnding = { ...result, sources: listSources(citations), latencyMs: time.latencyMs };
   if (opened.blocked !== undefined && keyed === undefined) {
     sink.end(ownEnding);
     deps.turnCloser.recordTimings({ ...turn, outcome: OUTCOMES[outcome].proto, ...time });
@@ -173,6 +173,8 @@ export async function completeTurn(
       ...turn,
       outcome: OUTCOMES[outcome].proto,
       ...resultFields,
+      chunksCited: citations.map(({ chunkId }) => chunkId),
+      sources: ownEnding.sources,
       blockedReason: blocked?.reason ?? "",
       reconnects: keyed?.countReconnects() ?? 0,
       unpaidDay: report.isUnpaid ? day : "",
@@ -183,7 +185,7 @@ export async function completeTurn(
   );
   failpoint("edge.closed");
 
-  const storedEnding = stored && mergeStored(result, stored);
+  const storedEnding = stored && mergeStored(ownEnding, stored);
   const ending = storedEnding ?? (opened.blocked ? ownEnding : { ...ownEnding, outcome: "error" as const });
   if (storedEnding !== undefined || keyed === undefined) sink.end(ending);
   return { report: { ...report, ...createReportFields(ending) }, ending: storedEnding };
@@ -193,15 +195,15 @@ function createBlockedResult({ reason, fallback }: BlockedEvent): ReplyResult {
   return createReplyResult({ outcome: "blocked", errorCode: "", blocked: { reason, fallback } });
 }
 
-/** Returns the ending that is stored. It differs from `result` if another process closed the turn first. */
-function mergeStored(result: ReplyResult, stored: CloseTurnResponse): TurnEnding {
+/** Returns the ending that is stored. It differs from `own` if another process closed the turn first. */
+function mergeStored(own: TurnEnding, stored: CloseTurnResponse): TurnEnding {
   const { model, tokensIn, tokensOut, latencyMs, errorCode } = stored;
   const outcome = outcomeFromProto(stored.outcome) ?? "error";
-  const isSameOutcome = outcome === result.outcome;
+  const isSameOutcome = outcome === own.outcome;
   return {
     outcome,
     errorCode,
-    ...(isSameOutcome && { blocked: result.blocked, quota: result.quota }),
+    ...(isSameOutcome && { blocked: own.blocked, quota: own.quota, sources: own.sources }),
     model,
     tokensIn,
     tokensOut,

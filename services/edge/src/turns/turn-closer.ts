@@ -192,7 +192,7 @@ function toInternalError(request: CloseTurnInit): CloseTurnInit {
  */
 function reduceRequest(request: CloseTurnInit): CloseTurnInit | undefined {
   const hasContent = (request.content ?? "") !== "" || (request.toolsCalled ?? []).length > 0;
-  if (hasContent) return { ...request, content: "", toolsCalled: [] };
+  if (hasContent) return { ...request, content: "", toolsCalled: [], chunksCited: [], sources: [] };
   return request.outcome === OUTCOMES.error.proto ? undefined : toInternalError(request);
 }
 

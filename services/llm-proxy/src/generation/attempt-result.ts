@@ -1,6 +1,7 @@
 import type { Prompt } from "@parley/rpc/llm";
 import type { Candidate, GenerationCancelled, ProviderFailure, StopCause, Usage } from "../providers/index.ts";
 import type { ToolFunction, ToolRequest, ToolRound } from "../tools/index.ts";
+import type { Citations } from "./citations.ts";
 
 export type AttemptRequest = {
   /** The model to call, with its provider. */
@@ -13,11 +14,13 @@ export type AttemptRequest = {
   mustAnswerWithoutTools: boolean;
   /** The earlier tool calls of this generation, with their results. */
   toolRounds: readonly ToolRound[];
+  /** Replaces the citations in the text for the visitor; undefined if the model must not cite. */
+  citations: Citations | undefined;
   /** When the attempt must have ended, by the monotonic clock. The provider's total timeout can end it earlier. */
   deadlineAtMs: number;
 };
 
-/** The output of a provider in one attempt, finished or not. */
+/** The output of a provider in one attempt, finished or not. `text` has the model's own citations. */
 export type Completion = {
   text: string;
   /** The provider's token counts; undefined when it sent none. */

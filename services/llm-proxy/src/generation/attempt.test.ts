@@ -27,6 +27,7 @@ function createAttemptRequest(stream: (request: CompletionRequest) => Promise<vo
     tools: [],
     mustAnswerWithoutTools: false,
     toolRounds: [],
+    citations: undefined,
     deadlineAtMs: Number.POSITIVE_INFINITY,
   };
 }
@@ -36,6 +37,7 @@ function run(request: AttemptRequest, signal = new AbortController().signal) {
     signal,
     now: () => 0,
     onText: () => undefined,
+    onCitation: vi.fn(),
     onTextComplete: vi.fn(),
     onThoughts: vi.fn(),
     onFirstText: vi.fn(),

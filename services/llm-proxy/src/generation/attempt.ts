@@ -18,6 +18,7 @@ import {
 import { hasVisibleText } from "../text.ts";
 import type { ToolRound } from "../tools/index.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
+import type { Citation, CitedText } from "./citations.ts";
 import { fitPrompt } from "./fit-prompt.ts";
 import { NoAnswerMark } from "./no-answer-mark.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
@@ -31,6 +32,8 @@ export type AttemptOptions = {
   /** A monotonic clock, in milliseconds. */
   now: () => number;
   onText: TextSink;
+  /** Called when the model cites a passage for the first time, before `onText`. */
+  onCitation: (citation: Citation) => void;
   /** Called once if the model thinks before its text. */
   onThoughts: () => void;
   /** Called after all text was passed to `onText`. Only token counts may follow. */
@@ -119,9 +122,9 @@ async function streamCompletion(
   times: AttemptTimes,
   options: AttemptOptions,
 ): Promise<CompletionResult> {
-  const { candidate, prompt, tools, mustAnswerWithoutTools, toolRounds, deadlineAtMs } = request;
+  const { candidate, prompt, tools, mustAnswerWithoutTools, toolRounds, citations, deadlineAtMs } = request;
   const { timeouts } = candidate.guardedProvider.settings;
-  const { signal, now, onText, onThoughts, onFirstText, onTextComplete } = options;
+  const { signal, now, onText, onCitation, onThoughts, onFirstText, onTextComplete } = options;
   const span = openProviderSpan(request);
   // Computed after the wait for a slot, which counts against the deadline but not against the provider's total timeout.
   const totalMs = Math.max(1, Math.min(timeouts.totalMs, deadlineAtMs - now()));
@@ -133,6 +136,10 @@ async function streamCompletion(
   let isTextComplete = false;
   let hasThoughts = false;
   let failure: AttemptResult["failure"];
+  const sendCited = (cited: CitedText) => {
+    cited.citations.forEach(onCitation);
+    return cited.text === "" ? undefined : onText(cited.text);
+  };
   const passOn = (piece: string) => {
     if (piece === "") return undefined;
     if (firstTextAtMs === undefined) {
@@ -141,7 +148,7 @@ async function streamCompletion(
     }
     text += piece;
     if (text.length > MAX_COMPLETION_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
-    const backpressure = onText(piece);
+    const backpressure = citations === undefined ? onText(piece) : sendCited(citations.push(piece, prompt.passages));
     if (backpressure === undefined) attemptTimer.resume();
     else attemptTimer.pause();
     return backpressure?.then(() => attemptTimer.resume());
@@ -167,6 +174,7 @@ async function streamCompletion(
       onFinished: (finished) => {
         if (!completion.isFinished) attemptTimer.finish();
         void passOn(noAnswerMark.end());
+        if (citations !== undefined) void sendCited(citations.end(prompt.passages));
         const toolRequests = tools.length > 0 ? finished.toolRequests : [];
         completion = { ...completion, isFinished: true, assistantMessage: undefined, ...finished, toolRequests };
         if (noAnswerMark.isFound && completion.stopCause === "stop")

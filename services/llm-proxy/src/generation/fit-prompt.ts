@@ -17,6 +17,8 @@ const TOKENS_PER_PART = 20;
 const MIN_RESULT_TOKENS = 100;
 /** Tokens of the instructions that renderPrompt adds. */
 const INSTRUCTION_TOKENS = 150;
+/** Tokens of the instructions to cite. */
+const CITATION_INSTRUCTION_TOKENS = 70;
 
 export type Window = {
   /** The model's context window. */
@@ -45,7 +47,7 @@ export function fitPrompt(
   const functions = JSON.stringify(tools);
   if (surelyFits(prompt, toolRounds, functions, budget)) return { prompt, toolRounds };
 
-  let rest = budget - INSTRUCTION_TOKENS - estimateTokens(functions);
+  let rest = budget - countInstructions(prompt) - estimateTokens(functions);
   const take = (tokens: number) => {
     rest = Math.max(0, rest - tokens);
   };
@@ -68,17 +70,17 @@ export function fitPrompt(
 }
 
 /** Whether the request fits without counting tokens: a text has at most one token for each byte. */
-function surelyFits(
-  { system, messages, passages }: Prompt,
-  toolRounds: readonly ToolRound[],
-  functions: string,
-  budget: number,
-): boolean {
+function surelyFits(prompt: Prompt, toolRounds: readonly ToolRound[], functions: string, budget: number): boolean {
+  const { system, messages, passages } = prompt;
   const history = measureBytes(messages.slice(0, -1).map(({ content }) => content));
   if (history > budget * HISTORY_SHARE) return false;
   const knowledge = measureBytes(passages.map(({ source, heading, text }) => source + heading + text));
   const others = [system, messages.at(-1)?.content ?? "", functions, ...toolRounds.flatMap(textsOfRound)];
-  return INSTRUCTION_TOKENS + history + knowledge + measureBytes(others) <= budget;
+  return countInstructions(prompt) + history + knowledge + measureBytes(others) <= budget;
+}
+
+function countInstructions({ citesSources }: Prompt): number {
+  return INSTRUCTION_TOKENS + (citesSources ? CITATION_INSTRUCTION_TOKENS : 0);
 }
 
 function measureBytes(texts: readonly string[]): number {

@@ -26,8 +26,8 @@ type ResponseInit = MessageInitShape<typeof GenerateResponseSchema>;
 
 /**
  * Streams a generation's text and tool calls, interleaved, then a finish message if the text is complete, then exactly one end message.
- * Texts keep their order, and so do tool calls. But a tool call may overtake text that moderation holds back: no caller depends on that
- * order. Throws invalid_argument or invalid_prompt before the first response. Adds every generation to the call log, even a cancelled one.
+ * Texts keep their order, and so do tool calls. But a tool call or a citation may overtake text that moderation holds back: no caller depends on
+ * that order. Throws invalid_argument or invalid_prompt before the first response. Adds every generation to the call log, even a cancelled one.
  */
 export async function* handleGenerate(
   deps: GenerateDeps,
@@ -61,6 +61,8 @@ export async function* handleGenerate(
         failpoint("llm.token");
       } else if ("isTextComplete" in event) {
         yield toResponse({ case: "finish", value: { finishDetail: event.finishDetail } });
+      } else if ("citation" in event) {
+        yield toResponse({ case: "citation", value: event.citation });
       } else if ("isToolRoundStart" in event) yield toResponse({ case: "toolRound", value: {} });
       else yield toResponse({ case: "toolCall", value: event });
     }

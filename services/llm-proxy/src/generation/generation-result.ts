@@ -4,6 +4,7 @@ import type { FinishDetail, GenerationOutcome } from "@parley/rpc/outcomes";
 import { GenerationCancelled, ProviderFailure } from "../providers/index.ts";
 import type { ToolUse } from "../tools/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
+import type { Citation } from "./citations.ts";
 import type { GenerationUsage } from "./meter.ts";
 
 export type GenerationRequest = {
@@ -26,8 +27,11 @@ export type ToolRoundStart = { isToolRoundStart: true };
 /** The provider sends output that is no text yet: thoughts, or text that moderation holds back. May be repeated. */
 export type OutputStart = { isOutputStart: true };
 
+/** The first citation of a passage. */
+export type CitationEvent = { citation: Citation };
+
 /** A string is a part of the text. */
-export type GenerationEvent = string | OutputStart | ToolRoundStart | ToolCallEvent | TextComplete;
+export type GenerationEvent = string | OutputStart | ToolRoundStart | ToolCallEvent | CitationEvent | TextComplete;
 
 export type GenerationEnding = {
   outcome: GenerationOutcome;

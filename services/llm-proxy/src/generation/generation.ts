@@ -6,6 +6,7 @@ import type { Timeouts } from "../settings/index.ts";
 import type { Toolbox, ToolRound } from "../tools/index.ts";
 import { runAttempt } from "./attempt.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
+import { Citations } from "./citations.ts";
 import type { CompletionModeration } from "./completion-moderation.ts";
 import {
   type GenerationAttempt,
@@ -44,6 +45,7 @@ export class Generation {
   readonly #signal: AbortSignal;
   readonly #deps: GenerationDeps;
   readonly #startedAtMs: number;
+  readonly #citations: Citations | undefined;
   /** The models left to try, in order. The first is the current one. */
   #candidates: readonly Candidate[] = [];
   #attempts: readonly GenerationAttempt[] = [];
@@ -59,6 +61,7 @@ export class Generation {
     this.#signal = signal;
     this.#deps = deps;
     this.#startedAtMs = deps.now();
+    this.#citations = request.prompt.citesSources ? new Citations() : undefined;
   }
 
   get attempts(): readonly GenerationAttempt[] {
@@ -138,6 +141,7 @@ export class Generation {
         signal: this.#signal,
         now: this.#deps.now,
         onText: sink,
+        onCitation: (citation) => void sink({ citation }),
         onThoughts: () => void sink({ isOutputStart: true }),
         onTextComplete: (stopCause) => sendHeldBackText(toFinishDetail(stopCause)),
         onFirstText: (times) => {
@@ -174,6 +178,7 @@ export class Generation {
       tools: toolbox?.functions ?? [],
       mustAnswerWithoutTools: toolbox?.canCallAgain(toolRounds.length) !== true,
       toolRounds,
+      citations: this.#citations,
       deadlineAtMs: this.#computeDeadline(candidate.guardedProvider.settings.timeouts),
     };
   }

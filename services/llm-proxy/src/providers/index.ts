@@ -1,6 +1,7 @@
 export { AttemptTimer } from "./attempt-timer.ts";
 export type { Candidate, EmbeddingModel, ProviderCatalog } from "./catalog.service.ts";
 export type { BreakerVerdict } from "./circuit-breaker.ts";
+export { type CitationMarker, CitationMarkers } from "./citation-markers.ts";
 export { failureFromSetting, GenerationCancelled, ProviderFailure } from "./failure.ts";
 export type { Operation } from "./operations.metrics.ts";
 export type { Embeddings, StopCause, Usage } from "./provider.ts";

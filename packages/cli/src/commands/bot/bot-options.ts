@@ -62,6 +62,13 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
     )
     .option("--system-prompt <text>", "Set the system prompt.")
     .option("--fallback <text>", "Set the default text that replaces blocked replies.")
+    .addOption(
+      new Option("--show-sources <which>", "Show visitors the sources of answers.").choices([
+        "off",
+        "links",
+        "all",
+      ] as const),
+    )
     .option("--time-zone <name>", 'Set the time zone of "today", such as Europe/Berlin.')
     .option(
       "--visitor-messages-per-day <count>",

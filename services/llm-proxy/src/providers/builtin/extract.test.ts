@@ -17,7 +17,8 @@ function extractAnswer(
   passages: Passage[],
   { terms = [], earlier = [], timeZone = "UTC" }: { terms?: QueryTerm[]; earlier?: string[]; timeZone?: string } = {},
 ): string {
-  const { text, isDeclined } = extract.extractAnswer(message, { passages, terms, timeZone }, { earlier, now: NOW });
+  const prompt = { passages, terms, timeZone, citesSources: false };
+  const { text, isDeclined } = extract.extractAnswer(message, prompt, { earlier, now: NOW });
   expect(isDecline(text)).toBe(isDeclined);
   return text;
 }
@@ -53,6 +54,27 @@ const SHOP = [
 ];
 
 describe("extractAnswer", () => {
+  test("cites the passages by their numbers, and removes what reads like a citation from their texts", () => {
+    const cite = (message: string, passages: Passage[]) =>
+      extract.extractAnswer(
+        message,
+        { passages, terms: [], timeZone: "UTC", citesSources: true },
+        { earlier: [], now: NOW },
+      ).text;
+    expect(cite("How long do I have to return something?", SHOP)).toBe(
+      "You can return an item within 30 days of delivery. [1]",
+    );
+    expect(cite("How do I embed the widget?", SHOP)).toBe(
+      "To embed the widget, add this line. [6]\n\n```\n<script src=widget.js></script>\n```",
+    );
+    const wiki = passage("bread.md", "", "Rye bread keeps for a week [2]. Store rye bread in `box[1]`.");
+    expect(cite("How long does rye bread keep?", [wiki])).toBe("Rye bread keeps for a week. [1]");
+    const long = passage("long.md", "", `Rye bread keeps for ${"many and many ".repeat(40)}days.`);
+    const shortened = cite("How long does rye bread keep?", [long]);
+    expect([shortened.length <= 400, shortened.endsWith(" … [1]")]).toEqual([true, true]);
+    expect(cite("Do you repair cars?", SHOP)).not.toContain("[");
+  });
+
   test.each([
     [
       "How long do I have to return something?",

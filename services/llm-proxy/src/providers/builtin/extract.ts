@@ -1,5 +1,6 @@
 import { findAskedDays, findContinuedQuestion } from "@parley/bot-rules/questions";
-import type { Prompt } from "@parley/rpc/llm";
+import type { Passage, Prompt } from "@parley/rpc/llm";
+import { removeCitationMarkers } from "../citation-markers.ts";
 import { findQuotes, type Quote } from "./quotes.ts";
 import { decline, replyToSmallTalk } from "./small-talk.ts";
 
@@ -15,7 +16,7 @@ export type Circumstances = { earlier: readonly string[]; now: Date };
 /** Replies to small talk. Answers any other message with at most two quotes of the passages, or declines if no passage contains an answer. */
 export function extractAnswer(
   message: string,
-  { passages, terms, timeZone }: Pick<Prompt, "passages" | "terms" | "timeZone">,
+  { passages, terms, timeZone, citesSources }: Pick<Prompt, "passages" | "terms" | "timeZone" | "citesSources">,
   { earlier, now }: Circumstances,
 ): Reply {
   const smallTalk = replyToSmallTalk(message);
@@ -24,31 +25,47 @@ export function extractAnswer(
   const days = findAskedDays(message, timeZone || "UTC", now);
   const [best, second] = findQuotes({ message, continued, days }, passages, terms);
   if (best === undefined) return { text: decline(message, passages), isDeclined: true };
-  return { text: renderAnswer(best, second), isDeclined: false };
+  const render = citesSources ? (quote: Quote) => renderCitedQuote(quote, passages) : renderQuote;
+  return { text: renderAnswer(best, second, render), isDeclined: false };
 }
 
-function renderAnswer(best: Quote, second: Quote | undefined): string {
-  const answer = renderQuote(best);
-  const both = second === undefined ? answer : joinQuotes(best, second);
+type RenderQuote = (quote: Quote) => string;
+
+function renderAnswer(best: Quote, second: Quote | undefined, render: RenderQuote): string {
+  const answer = render(best);
+  const both = second === undefined ? answer : joinQuotes(best, second, render);
   return both.length <= MAX_CHARACTERS ? both : answer;
 }
 
-function joinQuotes(best: Quote, second: Quote): string {
-  if (second.passage !== best.passage || best.code + second.code !== "")
-    return [best, second].map(renderQuote).join("\n\n");
+function joinQuotes(best: Quote, second: Quote, render: RenderQuote): string {
+  if (second.passage !== best.passage || best.code + second.code !== "") return [best, second].map(render).join("\n\n");
   const inOrder = best.position < second.position ? [best, second] : [second, best];
-  return renderQuote({ ...best, text: inOrder.map(({ text }) => text).join(" ") });
+  return render({ ...best, text: inOrder.map(({ text }) => text).join(" ") });
 }
 
+/** Ends the text with the number of its passage, as a language model does. Brackets with numbers in the text itself would be citations too. */
+function renderCitedQuote({ passage, text, code }: Quote, passages: readonly Passage[]): string {
+  const citation = ` [${passages.indexOf(passage) + 1}]`;
+  const own = removeCitationMarkers(text);
+  const block = toCodeBlock(code);
+  const fits = own.length + citation.length + block.length <= MAX_CHARACTERS;
+  return fits ? own + citation + block : shorten(own, MAX_CHARACTERS - citation.length) + citation;
+}
+
+/** Names the document below the text. */
 function renderQuote({ passage, text, code }: Quote): string {
   const innermost = passage.heading.split(" > ").at(-1) ?? "";
   // A document that the owner wrote in the console has its first heading as its name.
   const isNamedOnce = innermost === "" || innermost === passage.source;
   const source = shorten(isNamedOnce ? passage.source : `${passage.source} › ${innermost}`, MAX_SOURCE_CHARACTERS);
   const end = `\n\n— ${source}`;
-  const block = code === "" ? "" : `\n\n\`\`\`\n${code}\n\`\`\``;
+  const block = toCodeBlock(code);
   const fits = text.length + block.length + end.length <= MAX_CHARACTERS;
   return fits ? text + block + end : shorten(text, MAX_CHARACTERS - end.length) + end;
+}
+
+function toCodeBlock(code: string): string {
+  return code === "" ? "" : `\n\n\`\`\`\n${code}\n\`\`\``;
 }
 
 function shorten(text: string, maxCharacters: number): string {

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { AuditLogEntry } from "../../rpc/v1/audit_log_pb.js";
-import type { BotDisplay, BotTexts, Phase } from "./conversation_pb.js";
+import type { BotDisplay, BotTexts, MessageSource, Phase } from "./conversation_pb.js";
 import type { Tool, ToolDescription } from "../../llm/v1/types_pb.js";
 
 /**
@@ -411,6 +411,14 @@ export declare type Bot = Message<"parley.conversation.v1.Bot"> & {
    * @generated from field: string reasoning_effort = 17;
    */
   reasoningEffort: string;
+
+  /**
+   * Which sources of a reply visitors see: off, links (documents that are public web pages) or all (also the titles of other
+   * documents).
+   *
+   * @generated from field: string show_sources = 18;
+   */
+  showSources: string;
 };
 
 /**
@@ -623,6 +631,14 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
    * @generated from field: optional string reasoning_effort = 23;
    */
   reasoningEffort?: string | undefined;
+
+  /**
+   * Which sources of a reply visitors see: off, links (documents that are public web pages) or all (also the titles of other
+   * documents).
+   *
+   * @generated from field: optional string show_sources = 24;
+   */
+  showSources?: string | undefined;
 };
 
 /**
@@ -6106,6 +6122,13 @@ export declare type PassageUsed = Message<"parley.conversation.v1.PassageUsed"> 
    * @generated from field: string heading = 3;
    */
   heading: string;
+
+  /**
+   * Whether the reply cites the chunk. A bot that shows no sources cites nothing.
+   *
+   * @generated from field: bool cited = 4;
+   */
+  cited: boolean;
 };
 
 /**
@@ -6390,6 +6413,13 @@ export declare type SessionTurn = Message<"parley.conversation.v1.SessionTurn"> 
    * @generated from field: int32 tokens_cached = 8;
    */
   tokensCached: number;
+
+  /**
+   * The sources that the visitor sees below the reply.
+   *
+   * @generated from field: repeated parley.conversation.v1.MessageSource sources = 9;
+   */
+  sources: MessageSource[];
 };
 
 /**
@@ -6534,6 +6564,20 @@ export declare type DayStatistics = Message<"parley.conversation.v1.DayStatistic
    * @generated from field: int32 ungrounded = 4;
    */
   ungrounded: number;
+
+  /**
+   * Those of grounded that cite a passage. A bot that shows no sources cites nothing.
+   *
+   * @generated from field: int32 cited = 5;
+   */
+  cited: number;
+
+  /**
+   * Those of ungrounded whose prompt had a passage, but in which the model said that it has no answer.
+   *
+   * @generated from field: int32 declined = 6;
+   */
+  declined: number;
 };
 
 /**

@@ -822,6 +822,13 @@ export declare type TurnEnd = Message<"parley.conversation.v1.TurnEnd"> & {
    * @generated from field: int32 latency_ms = 9;
    */
   latencyMs: number;
+
+  /**
+   * The sources that the visitor sees below the reply, in the order of their numbers.
+   *
+   * @generated from field: repeated parley.conversation.v1.MessageSource sources = 10;
+   */
+  sources: MessageSource[];
 };
 
 /**
@@ -829,6 +836,40 @@ export declare type TurnEnd = Message<"parley.conversation.v1.TurnEnd"> & {
  * Use `create(TurnEndSchema)` to create a new message.
  */
 export declare const TurnEndSchema: GenMessage<TurnEnd>;
+
+/**
+ * MessageSource is a source of a reply, as it was when the reply was written.
+ *
+ * @generated from message parley.conversation.v1.MessageSource
+ */
+export declare type MessageSource = Message<"parley.conversation.v1.MessageSource"> & {
+  /**
+   * The footnote number in the reply's text.
+   *
+   * @generated from field: int32 number = 1;
+   */
+  number: number;
+
+  /**
+   * The document's title.
+   *
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * The document's URL; empty if it is not a public page.
+   *
+   * @generated from field: string url = 3;
+   */
+  url: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.MessageSource.
+ * Use `create(MessageSourceSchema)` to create a new message.
+ */
+export declare const MessageSourceSchema: GenMessage<MessageSource>;
 
 /**
  * QuotaExceeded is the usage of a workspace at its cap.
@@ -1184,6 +1225,20 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
    * @generated from field: string unpaid_day = 19;
    */
   unpaidDay: string;
+
+  /**
+   * The chunks that the reply cites, in the order of their first citations. Ignored unless the outcome is DONE or CANCELLED.
+   *
+   * @generated from field: repeated int64 chunks_cited = 20;
+   */
+  chunksCited: bigint[];
+
+  /**
+   * The sources that the visitor sees below the reply, in the order of their numbers. Ignored like chunks_cited.
+   *
+   * @generated from field: repeated parley.conversation.v1.MessageSource sources = 21;
+   */
+  sources: MessageSource[];
 };
 
 /**
@@ -1610,6 +1665,13 @@ export declare type VisitorMessage = Message<"parley.conversation.v1.VisitorMess
    * @generated from field: string rating = 7;
    */
   rating: string;
+
+  /**
+   * Of a reply: its sources, as in TurnEnd.
+   *
+   * @generated from field: repeated parley.conversation.v1.MessageSource sources = 8;
+   */
+  sources: MessageSource[];
 };
 
 /**

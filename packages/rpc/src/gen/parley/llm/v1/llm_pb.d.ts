@@ -430,6 +430,14 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
    * @generated from field: string answer = 10;
    */
   answer: string;
+
+  /**
+   * Whether the model must cite the passages that its reply uses. The text of the reply then has a footnote number in square
+   * brackets for each citation of a passage with `shown`, and no other citation.
+   *
+   * @generated from field: bool cites_sources = 11;
+   */
+  citesSources: boolean;
 };
 
 /**
@@ -437,6 +445,33 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
  * Use `create(PromptSchema)` to create a new message.
  */
 export declare const PromptSchema: GenMessage<Prompt>;
+
+/**
+ * ShownSource is a document as visitors see it.
+ *
+ * @generated from message parley.llm.v1.ShownSource
+ */
+export declare type ShownSource = Message<"parley.llm.v1.ShownSource"> & {
+  /**
+   * The title.
+   *
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * The URL; empty if the document is not a public page.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.ShownSource.
+ * Use `create(ShownSourceSchema)` to create a new message.
+ */
+export declare const ShownSourceSchema: GenMessage<ShownSource>;
 
 /**
  * ModelSettings are a bot's settings of its model. Each set one wins over the same setting of a provider in LLM_CONFIG.
@@ -687,6 +722,20 @@ export declare type Passage = Message<"parley.llm.v1.Passage"> & {
    * @generated from field: string text = 4;
    */
   text: string;
+
+  /**
+   * The ID of the knowledge source. All its passages share a footnote number.
+   *
+   * @generated from field: int64 source_id = 5;
+   */
+  sourceId: bigint;
+
+  /**
+   * How a visitor sees the knowledge source; unset if visitors do not see it.
+   *
+   * @generated from field: parley.llm.v1.ShownSource shown = 6;
+   */
+  shown?: ShownSource | undefined;
 };
 
 /**
@@ -781,6 +830,14 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
      */
     value: GenerateOutputStart;
     case: "outputStart";
+  } | {
+    /**
+     * The model has cited a passage for the first time in this reply. Only if the prompt has cites_sources.
+     *
+     * @generated from field: parley.llm.v1.GenerateCitation citation = 8;
+     */
+    value: GenerateCitation;
+    case: "citation";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -868,6 +925,47 @@ export declare type GenerateFinish = Message<"parley.llm.v1.GenerateFinish"> & {
  * Use `create(GenerateFinishSchema)` to create a new message.
  */
 export declare const GenerateFinishSchema: GenMessage<GenerateFinish>;
+
+/**
+ * GenerateCitation is the first citation of a passage. It may overtake text that moderation holds back.
+ *
+ * @generated from message parley.llm.v1.GenerateCitation
+ */
+export declare type GenerateCitation = Message<"parley.llm.v1.GenerateCitation"> & {
+  /**
+   * The passage's ID.
+   *
+   * @generated from field: int64 chunk_id = 1;
+   */
+  chunkId: bigint;
+
+  /**
+   * The footnote number of the passage's source: 1 for the source that was cited first, and so on. 0 if visitors do not see the source.
+   *
+   * @generated from field: int32 number = 2;
+   */
+  number: number;
+
+  /**
+   * How visitors see the source; unset if they do not.
+   *
+   * @generated from field: parley.llm.v1.ShownSource shown = 3;
+   */
+  shown?: ShownSource | undefined;
+
+  /**
+   * The length of the reply's text up to the end of the citation, in UTF-16 code units.
+   *
+   * @generated from field: int32 offset = 4;
+   */
+  offset: number;
+};
+
+/**
+ * Describes the message parley.llm.v1.GenerateCitation.
+ * Use `create(GenerateCitationSchema)` to create a new message.
+ */
+export declare const GenerateCitationSchema: GenMessage<GenerateCitation>;
 
 /**
  * GenerateOutputStart reports that the provider sends output without a delta: thoughts, or text that moderation holds back.

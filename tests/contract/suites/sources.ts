@@ -1,6 +1,7 @@
 // An id in a title, such as [D32/1-2], names the sentences of the contract that the test proves. ../sentences.ts lists them.
 
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import type { ChatResult } from "../../system/chat.ts";
 import { databaseOf, queryFirstRow } from "../../system/database.ts";
@@ -11,6 +12,7 @@ import {
   addBot,
   type ContractSystem,
   createVisitorWorkspace,
+  memberClaims,
   readTranscript,
   type VisitorWorkspace,
 } from "../support/contract-system.ts";
@@ -95,13 +97,16 @@ export function sourcesSuite(shared: () => ContractSystem): void {
     ]);
     expect(answered.text).toBe("See [1].");
 
-    script("Two days [PAGE]. Four euros [FILE]. And more.", { everyMs: 700 });
+    // Without a pattern, moderation holds nothing back.
+    const other = await addShop("all");
+    script("Two days [PAGE]. Four euros [FILE]. And more.", { firstTokenMs: 0, everyMs: 2_000 });
     const fields = { session_id: randomUUID(), message: MESSAGE };
     const key = randomUUID();
-    const open = api.chat(bot, fields, { "idempotency-key": key });
+    const open = api.chat(other, fields, { "idempotency-key": key });
     await expect.poll(() => system.provider.requests.at(-1)?.tokensSent, { timeout: 10_000 }).toBe(1);
-    const body = { public_key: bot.publicKey, session_id: fields.session_id, idempotency_key: key };
-    await api.call({ method: "POST", path: "/api/chat/stop/", headers: { origin: bot.origin }, body });
+    await sleep(500);
+    const body = { public_key: other.publicKey, session_id: fields.session_id, idempotency_key: key };
+    await api.call({ method: "POST", path: "/api/chat/stop/", headers: { origin: other.origin }, body });
     const stopped = await open;
     expect([stopped.text, stopped.done?.finish_reason, sourcesOf(stopped)]).toEqual([
       "Two days [1].",
@@ -138,7 +143,8 @@ export function sourcesSuite(shared: () => ContractSystem): void {
     const age =
       "UPDATE conversation.sessions SET started_at = now() - interval '2 minutes' WHERE workspace_id = $1 AND session_id = $2 RETURNING session_id";
     await queryFirstRow(databaseOf(system, workspaceId), age, [workspaceId, fields.session_id]);
-    const owner = bearer(await system.sso.token({ workspaceId, roles: ["parley-owner"] }));
+    const claims = { ...memberClaims(system, bot), roles: ["parley-owner"] };
+    const owner = bearer(await system.sso.sign(claims));
     const read = async (format: string) =>
       (await api.call({ path: `/api/conversations/export.${format}?bot_slug=${botSlug}`, headers: owner })).text;
     const [line = "{}"] = (await read("ndjson")).split("\n");

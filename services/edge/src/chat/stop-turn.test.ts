@@ -15,7 +15,12 @@ test("waits for the request that opens the turn, also if it is another one becau
     runningTurns.addReply(key, reply);
     return reply;
   };
-  const turn = { turnId: "t", messageId: 7n, edgeId: "e", end: { outcome: TurnOutcome.DONE, content: "Hi", sources: [] } };
+  const turn = {
+    turnId: "t",
+    messageId: 7n,
+    edgeId: "e",
+    end: { outcome: TurnOutcome.DONE, content: "Hi", sources: [] },
+  };
   const findTurn = vi.fn(async () => ({ turn }));
   const deps = { turnDeps: { runningTurns, edgeId: "e" }, conversation: { findTurn } } as unknown as StopDeps;
   const first = addReply();

@@ -12,6 +12,7 @@ import {
   ModerationAdminService,
   QuestionAdminService,
   SessionAdminService,
+  SiteAdminService,
   ToolAdminService,
   TurnAdminService,
   WebhookAdminService,
@@ -36,6 +37,7 @@ export const emails = createClient(EmailAdminService, transport);
 export const evaluations = createClient(EvaluationAdminService, transport);
 export const moderation = createClient(ModerationAdminService, transport);
 export const workspaces = createClient(WorkspaceAdminService, transport);
+export const sites = createClient(SiteAdminService, transport);
 export const sessions = createClient(SessionAdminService, transport);
 export const turns = createClient(TurnAdminService, transport);
 export const webhooks = createClient(WebhookAdminService, transport);

@@ -62,6 +62,12 @@ const TEXTS: Readonly<Record<string, string>> = {
   too_large: t("The document is too large. Split it into smaller files."),
   payload_too_large: t("This is too large to be sent. Shorten it."),
   too_many_exports: t("Two exports of this workspace are running already. Wait until one of them has ended."),
+  robots_refused: t("The website's robots.txt does not permit this address."),
+  robots_unavailable: t("The website's robots.txt could not be read, so that no page was read. Try again later."),
+  no_pages: t("No page of the website has a text."),
+  site_not_found: t("This website was removed. Reload the page."),
+  site_removing: t("This website is being removed. Add it again in a minute."),
+  too_many_sites: t("A workspace can have at most 50 websites. Remove one first."),
   too_many_redirects: t(
     "The address leads on to other addresses too often. Use the last one, which your browser shows.",
   ),
@@ -102,6 +108,11 @@ export function errorText(error: unknown): string {
     default:
       return UNEXPECTED;
   }
+}
+
+/** Returns the text for one of Parley's codes; undefined if there is none. */
+export function codeText(code: string): string | undefined {
+  return TEXTS[code];
 }
 
 /** Returns Parley's code of an error, such as `bot_not_found`. */

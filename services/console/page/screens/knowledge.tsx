@@ -14,6 +14,7 @@ import { DropZone } from "../knowledge/drop-zone.tsx";
 import { TryQuestion } from "../knowledge/try-question.tsx";
 import { UploadList } from "../knowledge/upload-list.tsx";
 import { useUploads } from "../knowledge/use-uploads.ts";
+import { Websites } from "../websites/websites.tsx";
 
 export function Knowledge() {
   const { workspace_id: workspaceId } = useSession();
@@ -29,6 +30,7 @@ export function Knowledge() {
         <div className="editor">
           <div className="form" key={slug}>
             {mayAdd && <AddDocuments botSlug={slug} suggestedTitle={title} />}
+            <Websites botSlug={slug} />
             <Documents botSlug={slug} mayAdd={mayAdd} />
             <TryQuestion botSlug={slug} question={question} />
           </div>

@@ -139,6 +139,43 @@ describeInBrowser("the console's screen Answers", (fixture) => {
     ]);
   });
 
+  it("keeps what was typed for a question that somebody asks again meanwhile, and for an answer that is removed meanwhile", async () => {
+    const bot = await addBot(fixture.service);
+    await addConversation(fixture.service, bot, { message: "Where can I park?" });
+    const { page, context } = await openConsole(fixture);
+    let clockMs = Date.now();
+    const readAgain = async (method: string) => {
+      // Until then, what was read counts as fresh.
+      await page.tab.clock.setSystemTime((clockMs += 60_000));
+      const response = page.tab.waitForResponse((each) => each.url().endsWith(method));
+      // The page reads its lists again when the connection is back.
+      await context.setOffline(true);
+      await context.setOffline(false);
+      await response;
+    };
+    await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
+    await page.button("Write the answer: Where can I park?").click();
+    await page.field("Answer").fill(PARKING.answer);
+    await addConversation(fixture.service, bot, { message: "where can I PARK" });
+    await readAgain("ListUnanswered");
+    await page.tab.locator(".row.question", { hasText: /where can I PARK/ }).waitFor();
+    expect(await page.field("Answer").inputValue()).toBe(PARKING.answer);
+    await page.button("Save answer").click();
+    await page.tab.getByText("No unanswered question").waitFor();
+
+    await page.goto(`/answers?bot=${bot}`);
+    await page.tab.getByRole("button", { name: /^Edit .*Where can I park/ }).click();
+    await page.field("Answer").fill("Behind the garage.");
+    const [answer] = (await answers().listAnswers({ workspaceId, botSlug: bot })).answers;
+    await answers().removeAnswer({ workspaceId, botSlug: bot, id: answer?.id ?? 0n });
+    await readAgain("ListAnswers");
+    await page.tab.getByText("No answer yet").waitFor();
+    await page.button("Save answer").click();
+    await page.tab.getByText("This answer no longer exists. Reload the page.").waitFor();
+    expect(await page.field("Answer").inputValue()).toBe("Behind the garage.");
+    expect(page.problems).toEqual([]);
+  });
+
   it("is part of an evaluation: the bot gives the answer in place of a document", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);

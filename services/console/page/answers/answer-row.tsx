@@ -11,15 +11,15 @@ import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { isolate } from "../i18n/language.ts";
 import { t } from "../i18n/t.tsx";
-import { EditAnswer } from "./edit-answer.tsx";
 import { refreshAnswers } from "./refresh-answers.ts";
 
-export function AnswerRow({ answer, botSlug }: { answer: Answer; botSlug: string }) {
+type AnswerRowProps = { answer: Answer; botSlug: string; onEdit: () => void };
+
+export function AnswerRow({ answer, botSlug, onEdit }: AnswerRowProps) {
   const { workspace_id: workspaceId } = useSession();
   const mayUpdate = useMayCall(AnswerAdminService.method.updateAnswer);
   const mayRemove = useMayCall(AnswerAdminService.method.removeAnswer);
   const [isConfirmOpen, setConfirmOpen] = useState(false);
-  const [isEditing, setEditing] = useState(false);
   const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
@@ -47,16 +47,10 @@ export function AnswerRow({ answer, botSlug }: { answer: Answer; botSlug: string
         </span>
       </span>
       {mayUpdate && (
-        <button
-          type="button"
-          className="button small"
-          aria-label={t("Edit {name}", { name })}
-          onClick={() => setEditing(true)}
-        >
+        <button type="button" className="button small" aria-label={t("Edit {name}", { name })} onClick={onEdit}>
           {t("Edit")}
         </button>
       )}
-      {isEditing && <EditAnswer botSlug={botSlug} answer={answer} onClose={() => setEditing(false)} />}
       {mayRemove && (
         <Button
           className="icon-button"

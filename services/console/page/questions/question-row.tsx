@@ -1,7 +1,6 @@
 import { AnswerAdminService, KnowledgeAdminService, type UnansweredQuestion } from "@parley/rpc/conversation";
 import { Link } from "@tanstack/react-router";
-import { useLayoutEffect, useRef, useState } from "react";
-import { EditAnswer } from "../answers/edit-answer.tsx";
+import { useLayoutEffect, useRef } from "react";
 import { useMayCall } from "../api/session.ts";
 import { formatDateTime } from "../components/dates.ts";
 import { FactLine } from "../components/facts.tsx";
@@ -9,10 +8,16 @@ import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { formatNumber } from "../i18n/numbers.ts";
 import { plural, T, t } from "../i18n/t.tsx";
 
-export function QuestionRow({ botSlug, question }: { botSlug: string; question: UnansweredQuestion }) {
+type QuestionRowProps = {
+  botSlug: string;
+  question: UnansweredQuestion;
+  /** Opens the dialog for the answer. */
+  onWrite: () => void;
+};
+
+export function QuestionRow({ botSlug, question, onWrite }: QuestionRowProps) {
   const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
   const mayAddAnswer = useMayCall(AnswerAdminService.method.addAnswer);
-  const [isWriting, setWriting] = useState(false);
   const { example, count, ungrounded, declined, ratedDown, lastAt, sessionId, answeredBy, answeredByAnswer } = question;
   const row = useFocusOfNeighbour();
   const facts = [
@@ -50,17 +55,10 @@ export function QuestionRow({ botSlug, question }: { botSlug: string; question: 
               type="button"
               className="link-button"
               aria-label={t("Write the answer: {question}", { question: example })}
-              onClick={() => setWriting(true)}
+              onClick={onWrite}
             >
               {t("Write the answer")}
             </button>
-          )}
-          {isWriting && (
-            <EditAnswer
-              botSlug={botSlug}
-              suggestedQuestion={example.trim().replace(/\s+/g, " ")}
-              onClose={() => setWriting(false)}
-            />
           )}
           {mayAddSource && (
             <Link

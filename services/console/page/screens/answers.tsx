@@ -36,6 +36,8 @@ function BotAnswers({ botSlug }: { botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
   const { data: answers, error, refetch } = useQuery(answersQuery(workspaceId, botSlug));
   const [isAdding, setAdding] = useState(false);
+  // Not in the answer's row, so that the dialog keeps what was typed if another member removes the answer.
+  const [edited, setEdited] = useState<Answer>();
   const mayAdd = useMayCall(AnswerAdminService.method.addAnswer);
   const addButton = mayAdd && (
     <button type="button" className="button primary" onClick={() => setAdding(true)}>
@@ -55,19 +57,22 @@ function BotAnswers({ botSlug }: { botSlug: string }) {
       ) : (
         <>
           {addButton && <div className="list-actions">{addButton}</div>}
-          <AnswerList botSlug={botSlug} answers={answers} />
+          <AnswerList botSlug={botSlug} answers={answers} onEdit={setEdited} />
           <section className="panel" aria-labelledby="try-message">
             <h2 id="try-message">{t("Try a message")}</h2>
             <TryMessage botSlug={botSlug} />
           </section>
         </>
       )}
+      {edited && <EditAnswer botSlug={botSlug} answer={edited} onClose={() => setEdited(undefined)} />}
       {isAdding && <EditAnswer botSlug={botSlug} onClose={() => setAdding(false)} />}
     </>
   );
 }
 
-function AnswerList({ botSlug, answers }: { botSlug: string; answers: readonly Answer[] }) {
+type AnswerListProps = { botSlug: string; answers: readonly Answer[]; onEdit: (answer: Answer) => void };
+
+function AnswerList({ botSlug, answers, onEdit }: AnswerListProps) {
   const [search, setSearch] = useState("");
   const [shown, setShown] = useState(PAGE_SIZE);
   const list = useRef<HTMLUListElement>(null);
@@ -100,7 +105,7 @@ function AnswerList({ botSlug, answers }: { botSlug: string; answers: readonly A
       {matches.length === 0 && <p className="hint">{t("No answer matches")}</p>}
       <ul ref={list} className="rows" aria-labelledby="answers">
         {matches.slice(0, shown).map((answer) => (
-          <AnswerRow key={String(answer.id)} answer={answer} botSlug={botSlug} />
+          <AnswerRow key={String(answer.id)} answer={answer} botSlug={botSlug} onEdit={() => onEdit(answer)} />
         ))}
       </ul>
       {matches.length > shown && <ShowMore list={list} fetchNextPage={showMore} isFetching={false} />}

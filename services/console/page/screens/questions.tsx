@@ -1,6 +1,8 @@
 import { KnowledgeAdminService, type ListUnansweredResponse, type UnansweredQuestion } from "@parley/rpc/conversation";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { EditAnswer } from "../answers/edit-answer.tsx";
 import { unansweredQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
@@ -116,6 +118,8 @@ type QuestionListProps = {
 
 function QuestionList({ botSlug, response, questions, state }: QuestionListProps) {
   const { hasKnowledge } = response;
+  // Not in the question's row, so that the dialog keeps what was typed when the list is read again and the row has changed.
+  const [written, setWritten] = useState("");
   const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
   return (
     <>
@@ -127,9 +131,21 @@ function QuestionList({ botSlug, response, questions, state }: QuestionListProps
       {questions.length > 0 && (
         <ul className="rows" aria-label={t("Unanswered questions")}>
           {questions.map((question) => (
-            <QuestionRow key={`${question.sessionId} ${question.example}`} botSlug={botSlug} question={question} />
+            <QuestionRow
+              key={`${question.sessionId} ${question.example}`}
+              botSlug={botSlug}
+              question={question}
+              onWrite={() => setWritten(question.example)}
+            />
           ))}
         </ul>
+      )}
+      {written !== "" && (
+        <EditAnswer
+          botSlug={botSlug}
+          suggestedQuestion={written.trim().replace(/\s+/g, " ")}
+          onClose={() => setWritten("")}
+        />
       )}
       <p className="hint">{describeScope(response)}</p>
       {!hasKnowledge && (

@@ -146,7 +146,8 @@ describeInBrowser("the console's screen Answers", (fixture) => {
     let clockMs = Date.now();
     const readAgain = async (method: string) => {
       // Until then, what was read counts as fresh.
-      await page.tab.clock.setSystemTime((clockMs += 60_000));
+      clockMs += 60_000;
+      await page.tab.clock.setSystemTime(clockMs);
       const response = page.tab.waitForResponse((each) => each.url().endsWith(method));
       // The page reads its lists again when the connection is back.
       await context.setOffline(true);

@@ -5,7 +5,7 @@ import { PANEL_ENGLISH } from "./panel/english.ts";
 import { TOOLS_ENGLISH } from "./tools/english.ts";
 
 /**
- * The widget's texts in English. Each file in src/lang has the same keys, and `chat` and `loadFailed`, the launcher's texts. `{n}` is replaced by a number, `{name}`
+ * The widget's texts in English. Each file in src/lang has the same keys, and `chat` and `loadFailed`, the launcher's texts. `{n}` is replaced by a number, `{title}` by a document's title, `{name}`
  * by the bot's name. No text needs a plural form: the number stands apart from the noun, as in "New messages: 2".
  */
 export const ENGLISH = {

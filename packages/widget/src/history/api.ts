@@ -1,4 +1,4 @@
-import type { Entry } from "../panel/session-store.ts";
+import type { Entry, Source } from "../panel/session-store.ts";
 import { anySignal } from "../shared/any-signal.ts";
 import { Failure } from "../shared/failure.ts";
 import type { HistoryContext } from "./context.ts";
@@ -25,6 +25,7 @@ export interface PastMessage {
   /** The error's code, with the finish reasons `error` and `quota_exceeded`. */
   readonly code?: string;
   readonly rating?: "" | "up" | "down";
+  readonly sources?: readonly Source[];
 }
 
 export interface Page<Item> {
@@ -96,7 +97,7 @@ export const isRunning = ({ role, finish_reason }: PastMessage): boolean => role
 export function toEntries(messages: readonly PastMessage[]): Entry[] {
   const entries: Entry[] = [];
   for (const message of messages) {
-    const { id, role, content: text, created_at, rating = "", finish_reason: reason = "stop" } = message;
+    const { id, role, content: text, created_at, rating = "", finish_reason: reason = "stop", sources } = message;
     const at = Date.parse(created_at);
     const question = entries.at(-1);
     const failed =
@@ -107,7 +108,15 @@ export function toEntries(messages: readonly PastMessage[]): Entry[] {
     } else if (text || isRunning(message)) {
       // The visitor cannot rate the text that replaces a blocked reply.
       const ratable = reason === "blocked" ? {} : { messageId: Number(id), rating };
-      entries.push({ id: `${question?.role === "user" ? question.id : id}:a`, role, text, at, ...ratable, ...failure });
+      entries.push({
+        id: `${question?.role === "user" ? question.id : id}:a`,
+        role,
+        text,
+        at,
+        ...ratable,
+        ...failure,
+        ...(sources && { sources }),
+      });
     } else if (question) {
       entries[entries.length - 1] = { ...question, ...failure };
     }

@@ -1,3 +1,5 @@
+import { SOURCES_ENGLISH } from "../sources/english.ts";
+
 /** The texts of the list of past conversations. */
 export const HISTORY_ENGLISH = {
   loading: "Loading…",
@@ -11,4 +13,5 @@ export const HISTORY_ENGLISH = {
   toConversations: "Back to past conversations",
   continue: "Continue this conversation",
   continued: "You continue an earlier conversation.",
+  ...SOURCES_ENGLISH,
 } as const;

@@ -6,6 +6,7 @@ import { fillPlaceholders } from "../panel/words.ts";
 import { anySignal } from "../shared/any-signal.ts";
 import { addStyles, createElement, createIcon } from "../shared/dom.ts";
 import { pause } from "../shared/pause.ts";
+import { createSources, type ShowSources } from "../sources/sources.ts";
 import { selectLocale } from "../tools/times.ts";
 import { createHistoryApi, type HistoryApi, isRunning, type PastMessage, type PastSession, toEntries } from "./api.ts";
 import type { HistoryContext, HistoryWords } from "./context.ts";
@@ -31,6 +32,7 @@ interface Parts {
   readonly context: HistoryContext;
   readonly words: HistoryWords;
   readonly api: HistoryApi;
+  readonly showSources: ShowSources;
   /** Returns an element with a time in the visitor's language and time zone. */
   createTime(iso: string): HTMLElement;
 }
@@ -38,7 +40,9 @@ interface Parts {
 export async function mountHistory(context: HistoryContext): Promise<History> {
   const { root, lang, visitor } = context;
   const words: HistoryWords = await addWords(HISTORY_ENGLISH, context);
-  addStyles(root.getRootNode() as ShadowRoot, css);
+  const shadow = root.getRootNode() as ShadowRoot;
+  addStyles(shadow, css);
+  const showSources = createSources(words, shadow);
   const format = new Intl.DateTimeFormat(selectLocale(lang), { dateStyle: "medium", timeStyle: "short" });
   const createTime = (iso: string) => createElement("time", { datetime: iso }, format.format(Date.parse(iso)));
   let closeView: (() => void) | undefined;
@@ -47,7 +51,7 @@ export async function mountHistory(context: HistoryContext): Promise<History> {
       if (!closeView && visitor.visitorToken) {
         const closing = new AbortController();
         const api = createHistoryApi(context, anySignal(context.signal, closing.signal));
-        const remove = showHistory({ context, words, api, createTime }, () => closeView?.());
+        const remove = showHistory({ context, words, api, showSources, createTime }, () => closeView?.());
         closeView = () => {
           closeView = undefined;
           closing.abort();
@@ -168,7 +172,7 @@ const countEnded = (messages: readonly PastMessage[]) => messages.filter((messag
 
 /** Creates the view of one conversation. While a reply is running, reads the newest messages again until it has ended. */
 function createConversation(parts: Parts, session: PastSession, close: () => void): HTMLElement {
-  const { context, words, api, createTime } = parts;
+  const { context, words, api, showSources, createTime } = parts;
   const { bot, createMessageView, notices, continueSession, announce } = context;
   let messages: readonly PastMessage[] = [];
   const createMessage = (entry: Entry) => {
@@ -176,6 +180,7 @@ function createConversation(parts: Parts, session: PastSession, close: () => voi
     const view = createMessageView(entry.role, { botName: bot.name, words, selectNotice: notices.select, retry });
     // Only a running reply has no text.
     view.update(entry, entry.text ? undefined : { entry });
+    showSources(view.element, entry);
     // A past message cannot be sent again.
     view.element.querySelector(".notice .link")?.remove();
     view.element.append(createTime(new Date(entry.at ?? 0).toISOString()));

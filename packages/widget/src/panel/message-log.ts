@@ -132,7 +132,9 @@ export function createMessageLog(bot: BotConfig, words: Words, actions: LogActio
         }
         return { entry, element: view.element, isActive };
       });
-      if (shown.some(({ entry, isActive }) => entry.role === "assistant" && !isActive && !entry.failed)) {
+      if (
+        shown.some(({ entry, isActive }) => entry.role === "assistant" && !isActive && (!entry.failed || entry.sources))
+      ) {
         actions.getTools(!active)?.update(shown);
       }
       if (active && active.entry.id !== lastReplyId) {

@@ -2,12 +2,14 @@ import type { Failure } from "../shared/failure.ts";
 import { streamTurn } from "../shared/stream-turn.ts";
 import type { PanelContext } from "../shared/types.ts";
 import { readMetadata, readVisitorId, readVisitorToken } from "./identity.ts";
+import type { Source } from "./session-store.ts";
 
 /** A reply, as far as it has arrived. */
 export interface Reply {
   readonly text: string;
   /** The service's ID of the reply, for ratings. Unset before the `meta` event, and for a blocked turn, which cannot be rated. */
   readonly messageId?: number;
+  readonly sources?: readonly Source[];
 }
 
 /** Why a turn has no complete reply: a code, and the id of its request if the service responded. */
@@ -82,6 +84,8 @@ export async function sendMessage(
           reply = { ...reply, text: reply.text + (data.text as string) };
         } else if (name === "blocked") {
           reply = { text: data.fallback as string };
+        } else if (name === "sources") {
+          reply = { ...reply, sources: data.sources as Source[] };
         } else if (name === "error") {
           code = data.code as string;
         } else if (data.finish_reason === "cancelled") {

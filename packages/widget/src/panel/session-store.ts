@@ -1,3 +1,11 @@
+/** A document that a reply cites. Its text has the number in square brackets. */
+export interface Source {
+  readonly number: number;
+  readonly title: string;
+  /** Unset if the document is no public page. */
+  readonly url?: string;
+}
+
 /** One message or reply of the session, as stored in the browser. */
 export interface Entry {
   /** Unique in the session. The ID of a reply is the ID of its message followed by ":a". */
@@ -8,6 +16,8 @@ export interface Entry {
   readonly at?: number;
   /** On a reply that can be rated: its ID in the service. */
   readonly messageId?: number;
+  /** The documents that the reply cites. Unset if it shows none. */
+  readonly sources?: readonly Source[];
   readonly rating?: "up" | "down" | "";
   /** With the rating `down`, the visitor's reason. */
   readonly reason?: string;

@@ -1,3 +1,5 @@
+import { SOURCES_ENGLISH } from "../sources/english.ts";
+
 /** The texts of the controls below a reply. The build writes their translations into files of their own. */
 export const TOOLS_ENGLISH = {
   copy: "Copy",
@@ -7,4 +9,5 @@ export const TOOLS_ENGLISH = {
   reason: "What was wrong? (optional)",
   reasonSent: "Thank you for your feedback.",
   ratingFailed: "The rating could not be saved.",
+  ...SOURCES_ENGLISH,
 } as const;

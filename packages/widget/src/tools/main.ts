@@ -1,9 +1,10 @@
-// What a complete reply needs: the times of messages, and the controls to copy and rate the reply. The panel loads this file with the first complete
-// reply.
+// What a complete reply needs: the times of messages, the sources of the reply, and the controls to copy and rate it. The panel loads this file with
+// the first complete reply.
 
 import { addWords, type ChunkContext } from "../panel/chunk.ts";
 import type { Entry } from "../panel/session-store.ts";
 import { addStyles, createElement, createIcon } from "../shared/dom.ts";
+import { createSources } from "../sources/sources.ts";
 import { copyText } from "./copy-text.ts";
 import { TOOLS_ENGLISH } from "./english.ts";
 import { createRatings, type Rate, type RatingContext, type ToolsWords } from "./ratings.ts";
@@ -50,7 +51,9 @@ interface ReplyTools {
 
 export async function mountTools(context: ToolsContext): Promise<Tools> {
   const words = await addWords(TOOLS_ENGLISH, context);
-  addStyles(context.root.getRootNode() as ShadowRoot, css);
+  const root = context.root.getRootNode() as ShadowRoot;
+  addStyles(root, css);
+  const showSources = createSources(words, root);
   const rate = createRatings({ ...context, words });
   const { formatTime, formatDay } = createTimes(context.lang);
   const additions = new WeakMap<HTMLElement, Additions>();
@@ -71,6 +74,9 @@ export async function mountTools(context: ToolsContext): Promise<Tools> {
         added.time.textContent = entry.at ? formatTime(entry.at) : "";
         added.day.textContent = day === lastDay ? "" : day;
         lastDay = day;
+        if (!isActive) {
+          showSources(element, entry);
+        }
         if (!added.replyTools && entry.role === "assistant" && !isActive && !entry.failed) {
           added.replyTools = createReplyTools(words, context, rate);
           element.querySelector(".notice")?.before(added.replyTools.element);

@@ -58,7 +58,7 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
  */
 function maskIdentifiers(
   response: string,
-  { messageId: _, patternId: __, answerId: ____, caseId: ___, ...ids }: Identifiers,
+  { messageId: _, patternId: __, answerId: ____, caseId: ___, siteId: _____, ...ids }: Identifiers,
 ): string {
   return Object.entries(ids).reduce((text, [field, id]) => text.replaceAll(id, field), response);
 }

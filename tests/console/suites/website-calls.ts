@@ -24,7 +24,9 @@ export function websiteCallsSuite(shared: () => ConsoleSystem): void {
       await shared().system.admin.bots.createBot({ workspaceId: CONSOLE_WORKSPACE, slug: BOT, changes });
     });
 
-    test("adds a website, follows its progress, finds out what failed, and removes it, with entries of the audit log", async () => {
+    test("adds a website, follows its progress, finds out what failed, and removes it, with entries of the audit log", {
+      timeout: 300_000,
+    }, async () => {
       const site = await startWebsite();
       onTestFinished(() => site.close());
       site.paths.set("/", webPage("Shop", '<p>Bread daily.</p><a href="/broken">Broken</a>'));
@@ -33,7 +35,7 @@ export function websiteCallsSuite(shared: () => ConsoleSystem): void {
       const added = await owner("PutSite", { ...bot, url: site.origin, refreshMinutes: 1_440 });
       const { id } = added.body.site as { id: string };
       const read = async () => (await viewer("GetSite", { ...bot, id, outcome: "failed" })).body;
-      await expect.poll(read, { timeout: 30_000 }).toMatchObject({
+      await expect.poll(read, { timeout: 120_000 }).toMatchObject({
         site: { id, state: "complete", counts: { found: 2, documents: 1, failed: 1 } },
         pages: [{ url: `${site.origin}/broken`, code: "url_status" }],
       });
@@ -42,7 +44,7 @@ export function websiteCallsSuite(shared: () => ConsoleSystem): void {
       expect((await owner("ScheduleSite", { ...bot, id, refreshMinutes: 59 })).code).toBe("invalid_argument");
       for (const method of ["RefreshSite", "StopSite", "RemoveSite"])
         expect((await owner(method, { ...bot, id })).status, method).toBe(200);
-      await expect.poll(async () => (await viewer("ListSites", bot)).body, { timeout: 30_000 }).toEqual({});
+      await expect.poll(async () => (await viewer("ListSites", bot)).body, { timeout: 120_000 }).toEqual({});
       expect(await owner("RefreshSite", { ...bot, id })).toMatchObject({ status: 404, code: "site_not_found" });
 
       const entries = (await auditLog("ListAuditLogEntries")).body.entries as { method: string; target: Body }[];

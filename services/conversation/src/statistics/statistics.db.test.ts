@@ -39,7 +39,7 @@ test("GetStatistics counts the rated sessions and each day's replies that were a
   const { workspaceId, id: botId } = bot;
   const newQuestion = (fields = {}) => newTurn(bot, { message: "Where is my parcel?", ...fields });
   const rated = newQuestion({ chunkIds: [1] });
-  const messageId = await runTurn(system.database, rated, { firstTokenMs: 900 });
+  const messageId = await runTurn(system.database, rated, { firstTokenMs: 900, chunksCited: [1] });
   await runTurn(system.database, newQuestion(), { firstTokenMs: 800 });
   await runTurn(system.database, newQuestion(), { firstTokenMs: 0, finishDetail: "declined" });
   await runTurn(system.database, newQuestion({ chunkIds: [1] }), { firstTokenMs: 0, finishDetail: "declined" });
@@ -56,8 +56,8 @@ test("GetStatistics counts the rated sessions and each day's replies that were a
   // Percentiles are interpolated within buckets: here 500 to 1,000 ms with two replies, and 2,000 to 4,000 ms with one reply.
   expect(last30Days).toMatchObject({
     days: [
-      { day: daysAgo(3), replies: 1, grounded: 1, ungrounded: 0 },
-      { day: today(), replies: 5, grounded: 1, ungrounded: 3 },
+      { day: daysAgo(3), replies: 1, grounded: 1, ungrounded: 0, cited: 0, declined: 0 },
+      { day: today(), replies: 5, grounded: 1, ungrounded: 3, cited: 1, declined: 1 },
     ],
     firstTokenMedianMs: 875,
     sessionsRatedUp: 0,

@@ -689,6 +689,25 @@ const decisions: Section[] = [
       7: "With `off`, the default, nothing of this applies.",
     },
   },
+  {
+    id: "D53",
+    title: "A person takes over",
+    sentences: {
+      1: "A bot may have a handoff. `POST /api/chat/handoff/` `{public_key, session_id}` then asks for a person, and returns who answers: `{state, reason, expires_in_ms, agent?}`. Asking again changes nothing.",
+      2: "While a visitor waits for a person or has one, a message is stored, no model is called, and nothing counts. Its stream is `meta` and `done` with `finish_reason` `handoff`, zeros and an empty `model`.",
+      3: "`POST /api/conversations/{session_id}/handoff/` `{action, agent}` takes, assigns and resolves a conversation. Of several agents who take it one wins; the others get 409 `already_assigned` with `agent`. `GET /api/handoffs/` lists those that wait or have an agent.",
+      4: "`POST /api/conversations/{session_id}/messages/` `{text, agent}` stores a message of the agent who has the conversation: an assistant's message with the model `human:<agent id>`, no tokens and the status `done`. Another agent gets 409 `not_assigned`.",
+      5: "When the bot answers again, its prompt has what the visitor and the agent wrote.",
+      6: "`GET /api/chat/live/` streams `state` first and at each change, each `message` of the visitor and of agents once and in order, and `typing`. `after` or `Last-Event-ID` names the last message that the client has.",
+      7: "A message of an agent with the same `request_id`, and a visitor's with the same `Idempotency-Key`, are stored once.",
+      8: "A takeover cancels a running reply as a stop does: what the visitor has is kept, and it does not count.",
+      9: "Outside of the bot's hours nobody is asked: `bot` with the reason `closed`. If nobody comes in time, the bot answers again.",
+      10: "The bot asks for a person after as many replies in a row without an answer, or rated as bad, as its settings say.",
+      11: "Without the handoff: 409 `handoff_off`, and the configuration has no `handoff`.",
+      12: "The refusals and rate limits of visitors are those of chat; of a session, those of stop.",
+      13: "The owner API of the handoff needs the role `owner`, its list `viewer`. It has 600 requests a minute for each user.",
+    },
+  },
 ];
 
 const hostile: Section[] = [

@@ -123,6 +123,44 @@ test("the recipe for metering sends a CloudEvent with the event's id", async () 
   ]);
 });
 
+test("the recipe for a help desk passes a conversation to the desk, and the agents' answers to Parley", async () => {
+  const desk = await startTarget();
+  const parley = await startTarget();
+  const deskPort = await freePort();
+  const send = await startRecipe("help-desk.mjs", {
+    ...{ DESK_URL: desk.url, DESK_TOKEN: "t", DESK_SECRET: "s", DESK_PORT: String(deskPort) },
+    ...{ PARLEY_URL: parley.url.slice(0, -1), PARLEY_TOKEN: "p" },
+  });
+  const ofSession = { bot_slug: "shop", session_id: "s1" };
+  expect(await send("handoff.requested", { ...ofSession, reason: "visitor" })).toBe(204);
+  expect(await send("handoff.message", { ...ofSession, message_id: 9, message: "Anybody?" })).toBe(204);
+  expect(await send("message.completed", { ...ofSession, message_id: 8 })).toBe(204);
+  expect(desk.requests.map(({ body }) => body)).toMatchObject([
+    { conversation: "s1", text: "The visitor waits for a person (visitor)." },
+    { conversation: "s1", text: "Anybody?" },
+  ]);
+
+  const fromDesk = async (body: object, secret = "s") => {
+    const headers = { authorization: `Bearer ${secret}` };
+    const url = `http://127.0.0.1:${deskPort}/`;
+    return (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).status;
+  };
+  const agent = { id: "a", name: "Anna" };
+  const id = randomUUID();
+  const answer = { conversation: "s1", id, agent, text: "Hi" };
+  expect(await fromDesk(answer, "wrong")).toBe(401);
+  parley.status = 409;
+  expect(await fromDesk(answer)).toBe(409);
+  const message = { text: "Hi", agent, request_id: id };
+  expect(parley.requests.map(({ body }) => body)).toEqual([message, { action: "assign", agent }, message]);
+  expect(parley.requests[0]?.headers.authorization).toBe("Bearer p");
+  parley.status = 200;
+  expect(await fromDesk({ conversation: "s1", closed: true })).toBe(200);
+  expect(parley.requests.at(-1)?.body).toEqual({ action: "resolve" });
+  parley.status = 503;
+  expect(await fromDesk(answer)).toBe(502);
+});
+
 test("the page's code for Node.js verifies an event, and refuses a changed one", async () => {
   const page = await readFile(fileURLToPath(new URL("../../docs/webhooks.md", import.meta.url)), "utf8");
   const [, code = ""] = /```js\n([^`]*)```/.exec(page) ?? [];

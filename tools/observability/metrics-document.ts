@@ -15,6 +15,7 @@ import {
 import { createPatternJobHistogram } from "../../packages/bot-rules/src/moderation/metrics.ts";
 import { createMetrics as consoleMetrics } from "../../services/console/src/metrics.ts";
 import { createEmailCounter, registerEmailGauge } from "../../services/conversation/src/emails/index.ts";
+import { createHandoffMetrics, registerHandoffGauges } from "../../services/conversation/src/handoff/index.ts";
 import {
   createClosedTurnCounter,
   createLeaseFailureCounter,
@@ -74,9 +75,11 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     registerWebhookGauges(registry, shards, log);
     createDeliveryCounter(registry);
     registerEmailGauge(registry, shards, log);
+    registerHandoffGauges(registry, shards, log);
     createEmailCounter(registry);
     registerSiteGauge(registry, shards, log);
     createSiteRunCounter(registry);
+    createHandoffMetrics(registry);
     registerEmbeddingGauge(registry, shards, unused, log);
     createRetentionFailureCounter(registry);
     createSemanticSearchCounter(registry);

@@ -5,13 +5,13 @@ import { ReservationState, ReserveStatus, SettleOutcome } from "./quota.ts";
 // Every translation between an outcome's names in SQL, protobuf, SSE and metrics is in this file.
 
 /** How a turn ended, as the columns `status` of conversation.turns and conversation.messages store it. */
-export type Outcome = "done" | "error" | "blocked" | "quota_exceeded" | "cancelled" | "interrupted";
+export type Outcome = "done" | "error" | "blocked" | "quota_exceeded" | "cancelled" | "interrupted" | "handoff";
 
 /** A turn's status: its outcome, or `streaming` until it has one. */
 export type TurnStatus = Outcome | "streaming";
 
-/** The `finish_reason` of a stream. The contract lists all of these but `cancelled`. */
-export type FinishReason = "stop" | "error" | "blocked" | "quota_exceeded" | "cancelled";
+/** The `finish_reason` of a stream. The contract lists all of these but `cancelled` and `handoff`. */
+export type FinishReason = "stop" | "error" | "blocked" | "quota_exceeded" | "cancelled" | "handoff";
 
 /** Whether a turn counts against the quota, as quota.reservations and conversation.outbox store it. */
 export type SettleOutcomeName = "done" | "void";
@@ -59,6 +59,7 @@ export const OUTCOMES: Readonly<Record<Outcome, OutcomeTranslations>> = {
     finishReason: "error",
     errorCodes: FAILURE_CODES,
   },
+  handoff: { proto: TurnOutcome.HANDOFF, settleOutcome: "void", finishReason: "handoff", errorCodes: NO_ERROR },
 };
 
 export const OUTCOME_NAMES = Object.keys(OUTCOMES) as Outcome[];

@@ -6,6 +6,7 @@ import type { Config } from "./config.ts";
 import { type EmailSender, keepEmails } from "./emails/index.ts";
 import type { VisitorEraser } from "./erasures/erasures.worker.ts";
 import { createUsageEventsTask, forgetOldUsageEvents } from "./events/index.ts";
+import { expireHandoffs, type HandoffMetrics } from "./handoff/index.ts";
 import type { KeyUses } from "./keys/key-uses.worker.ts";
 import type { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { createCloseMonthsTask, createPruneTurnsTask, type PruneTurnsDeps } from "./months/index.ts";
@@ -50,6 +51,7 @@ const FORGET_USAGE_EVENTS_INTERVAL_MS = 60 * 60_000;
 const KEEP_WEBHOOKS_INTERVAL_MS = 10 * 60_000;
 const SEND_EMAILS_INTERVAL_MS = 1_000;
 const KEEP_EMAILS_INTERVAL_MS = 10 * 60_000;
+const EXPIRE_HANDOFFS_INTERVAL_MS = 1_000;
 
 export type PeriodicTasksDeps = Shard &
   Omit<ReconcileDeps, "quota"> & {
@@ -68,6 +70,7 @@ export type PeriodicTasksDeps = Shard &
     reportCancelled: RetentionDeps["notifySettler"];
     retentionFailures: RetentionDeps["failures"];
     prunedRows: PruneTurnsDeps["prunedRows"];
+    handoffMetrics: HandoffMetrics;
     log: Logger;
   };
 
@@ -160,6 +163,11 @@ export function createPeriodicTasks(
       name: "erase documents of deleted bots",
       intervalMs: ERASE_DOCUMENTS_INTERVAL_MS,
       run: (signal) => eraseDocumentsOfDeletedBots(database, signal),
+    },
+    {
+      name: "expire handoffs",
+      intervalMs: EXPIRE_HANDOFFS_INTERVAL_MS,
+      run: (signal) => expireHandoffs({ database, metrics: deps.handoffMetrics }, signal),
     },
     { name: "count replies by workspace", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createReplyCountTask(database) },
     { name: "count replies by bot", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createBotReplyCountTask(database) },

@@ -5,6 +5,9 @@ import { handleGetLogo } from "./bots/get-logo.rpc.ts";
 import { handleResolveBot } from "./bots/resolve-bot.rpc.ts";
 import type { Config } from "./config.ts";
 import { type EraseVisitorDeps, handleEraseVisitor } from "./erasures/erase-visitor.rpc.ts";
+import type { HandoffMetrics } from "./handoff/index.ts";
+import { handleReadHandoff } from "./handoff/read-handoff.rpc.ts";
+import { handleRequestHandoff } from "./handoff/request-handoff.rpc.ts";
 import { KeyShards } from "./keys/key-shards.service.ts";
 import type { KeyUses } from "./keys/key-uses.worker.ts";
 import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
@@ -17,6 +20,7 @@ import { handleRenewEdge } from "./sweeping/renew-edge.rpc.ts";
 import { createCapReached } from "./turns/cap-reached.ts";
 import { type CloseTurnDeps, handleCloseTurn } from "./turns/close-turn.rpc.ts";
 import { handleFindTurn } from "./turns/find-turn.rpc.ts";
+import { handleListRunningTurns } from "./turns/list-running-turns.rpc.ts";
 import { handleOpenTurn, type OpenTurnDeps } from "./turns/open-turn.rpc.ts";
 import { handleListVisitorMessages } from "./visitor-history/list-visitor-messages.rpc.ts";
 import { handleListVisitorSessions } from "./visitor-history/list-visitor-sessions.rpc.ts";
@@ -35,13 +39,15 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter" | "capRe
   ownerReadPool: OwnerReadPool;
   closedTurnCounter: CloseTurnDeps["counter"];
   notifySettler: CloseTurnDeps["notifySettler"];
+  handoffMetrics: HandoffMetrics;
 };
 
 export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<typeof ConversationService> {
   const { database, calls, shards, botConfigs, patternThreads, semanticSearch, keyUses, ownerReadPool } = deps;
-  const { closedTurnCounter, notifySettler, rememberShard, onLeaseFailure } = deps;
+  const { closedTurnCounter, notifySettler, rememberShard, onLeaseFailure, handoffMetrics } = deps;
   const { keyPrefix, leaseSeconds } = deps.config;
   const keyShards = new KeyShards(keyPrefix);
+  const handoffDeps = { database, botConfigs, metrics: handoffMetrics };
   const capReached = createCapReached(() => performance.now());
   const shardsFor = (signal: AbortSignal) =>
     shards.map(({ number, calls }) => ({ number, database: calls.databaseFor(signal) }));
@@ -77,9 +83,10 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
     findTurn: (request, { signal }) => handleFindTurn({ database: calls.databaseFor(signal), botConfigs }, request),
     closeTurn: (request) => {
       ownerReadPool.pacer.recordTurn();
-      return handleCloseTurn({ database, counter: closedTurnCounter, notifySettler, capReached }, request);
+      return handleCloseTurn({ ...handoffDeps, counter: closedTurnCounter, notifySettler, capReached }, request);
     },
-    rateMessage: (request, { signal }) => handleRateMessage(calls.databaseFor(signal), request),
+    rateMessage: (request, { signal }) =>
+      handleRateMessage({ ...handoffDeps, database: calls.databaseFor(signal) }, request),
     listVisitorSessions: async (request, { signal }) => {
       calls.refuseIfOverloaded();
       return handleListVisitorSessions(calls.databaseFor(signal), request);
@@ -88,6 +95,15 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
       calls.refuseIfOverloaded();
       return handleListVisitorMessages(calls.databaseFor(signal), request);
     },
+    requestHandoff: async (request, { signal }) => {
+      calls.refuseIfOverloaded();
+      return handleRequestHandoff({ ...handoffDeps, database: calls.databaseFor(signal) }, request);
+    },
+    readHandoff: async (request, { signal }) => {
+      calls.refuseIfOverloaded();
+      return handleReadHandoff(calls.databaseFor(signal), request);
+    },
+    listRunningTurns: (request, { signal }) => handleListRunningTurns(calls.databaseFor(signal), request),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import { RpcError, status } from "@parley/rpc";
-import { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
+import { ConversationService, HandoffAdminService, SessionAdminService } from "@parley/rpc/conversation";
 import { MAX_DOCUMENT_BYTES } from "@parley/rpc/documents";
 import type { Outcome } from "@parley/rpc/outcomes";
 import {
@@ -32,6 +32,7 @@ import { createBotConfigCache } from "./bots/bot-configs.service.ts";
 import type { Config } from "./config.ts";
 import { DocumentFetcher, DocumentQueue } from "./documents/index.ts";
 import { createEmails, registerEmailGauge } from "./emails/index.ts";
+import { createHandoffAdmin, createHandoffMetrics, registerHandoffGauges } from "./handoff/index.ts";
 import { SemanticSearch } from "./knowledge/semantic-search.service.ts";
 import {
   createClosedTurnCounter,
@@ -94,6 +95,7 @@ export async function start(
   const questionSearch = new QuestionSearch(database, new SemanticSearch(searchDeps));
   const patternThreads = new PatternThreadPool({ registry, log, lifecycle });
   const closedTurnCounter = createClosedTurnCounter(registry);
+  const handoffMetrics = createHandoffMetrics(registry);
   const settleLags = createSettleLags(registry, shards);
   const settler = new Settlers({
     shards: shards.map(({ number, database }) => ({
@@ -151,6 +153,7 @@ export async function start(
     ({ number }) => requireShard(workers, number).embeddings.countUnembedded(),
     log,
   );
+  registerHandoffGauges(registry, shards, log);
   registerUsageAuditGauge(registry, shards, log);
   registerReconciliationGauges(registry, shards, log);
 
@@ -221,6 +224,7 @@ export async function start(
         deletedWorkspaces,
         retentionFailures,
         prunedRows,
+        handoffMetrics,
         secretBox: webhooks.secretBox,
         log,
       },
@@ -269,6 +273,7 @@ export async function start(
       ownerReadPool,
       closedTurnCounter,
       notifySettler,
+      handoffMetrics,
     }),
     guard,
   );
@@ -278,6 +283,7 @@ export async function start(
   };
   const edgeHandlers = { ...sessionHandlers, eraseSession: unimplemented, reviewMessage: unimplemented };
   grpc.serve(SessionAdminService, edgeHandlers, guard);
+  grpc.serve(HandoffAdminService, createHandoffAdmin({ database, metrics: handoffMetrics }), guard);
   await grpc.listen();
   isServing = true;
   settler.start();

@@ -6,6 +6,8 @@ import { type ChatDeps, chatRoute } from "./chat/chat.route.ts";
 import { type PlaygroundDeps, playgroundRoute } from "./chat/playground.route.ts";
 import { playgroundStopRoute, stopRoute } from "./chat/stop.route.ts";
 import { type DoctorDeps, doctorRoute } from "./doctor/doctor.route.ts";
+import { type HandoffDeps, handoffRoutes } from "./handoff/handoff.route.ts";
+import { requestHandoffRoute } from "./handoff/request-handoff.route.ts";
 import { healthRoutes } from "./http/health.route.ts";
 import { openapiRoute } from "./http/openapi.route.ts";
 import { ensureDecodable } from "./http/path.ts";
@@ -23,6 +25,7 @@ import { securityHeaders } from "./http/plugins/security-headers.plugin.ts";
 import { tracing } from "./http/plugins/tracing.plugin.ts";
 import { unreadBody } from "./http/plugins/unread-body.plugin.ts";
 import { VALIDATION } from "./http/validation.ts";
+import { type LiveDeps, liveRoute } from "./live/live.route.ts";
 import { type RatingDeps, ratingRoute } from "./rating/rating.route.ts";
 import { deleteSessionRoute } from "./sessions/delete-session.route.ts";
 import { eraseVisitorRoute } from "./sessions/erase-visitor.route.ts";
@@ -39,6 +42,8 @@ export type AppDeps = ChatDeps &
   PlaygroundDeps &
   ChallengeRouteDeps &
   ExportDeps &
+  LiveDeps &
+  HandoffDeps &
   RatingDeps & {
     isReady: () => boolean;
     /** Whether this process is shutting down. */
@@ -126,6 +131,9 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   challengeRoute(app, deps);
   ratingRoute(app, deps);
   historyRoutes(app, deps);
+  requestHandoffRoute(app, deps);
+  liveRoute(app, deps);
+  handoffRoutes(app, deps);
   widgetConfigRoute(app, deps);
   logoRoute(app, deps);
   doctorRoute(app, deps);

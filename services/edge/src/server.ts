@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { status } from "@parley/rpc";
-import { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
+import { ConversationService, HandoffAdminService, SessionAdminService } from "@parley/rpc/conversation";
 import { EdgeService, RefusalAdminService } from "@parley/rpc/edge";
 import { LlmService } from "@parley/rpc/llm";
 import { QuotaService } from "@parley/rpc/quota";
@@ -31,12 +31,15 @@ import { handleCancelTurn } from "./edges/cancel-turn.rpc.ts";
 import { createEdgeClients, formatAddress } from "./edges/edges.client.ts";
 import { trackConnections } from "./http/plugins/connections.plugin.ts";
 import { listen } from "./http/plugins/listen.plugin.ts";
+import { type LiveBus, LocalLiveBus } from "./live/live-bus.ts";
+import { createRedisLiveBus } from "./live/redis-live-bus.client.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { createClientHash } from "./rate-limits/client-hash.ts";
 import { createFallbackLimiter } from "./rate-limits/fallback-limiter.ts";
 import { createLocalLimiter } from "./rate-limits/local-limiter.ts";
 import { createMalformedRequestLimiter } from "./rate-limits/malformed-requests.ts";
 import type { RateLimiter } from "./rate-limits/rate-limiter.ts";
+import { connectRedis } from "./rate-limits/redis.client.ts";
 import { createRedisLimiter } from "./rate-limits/redis-limiter.client.ts";
 import { createUnpaidReplyLimiter } from "./rate-limits/unpaid-replies.ts";
 import { createRefusalRecorder, type RefusalRecord } from "./refusals/refusal-recorder.ts";
@@ -90,6 +93,11 @@ export async function start(
     { ...peerOptions(config.conversationTarget), isMultiplexed: false },
     lifecycle,
   );
+  const handoffs = connectPeer(
+    HandoffAdminService,
+    { ...peerOptions(config.conversationTarget), isMultiplexed: false },
+    lifecycle,
+  );
   const quota = connectPeer(QuotaService, peerOptions(config.quotaTarget), lifecycle);
   const llm = connectPeer(LlmService, { ...peerOptions(config.llmTarget), multiplexesStreams: true }, lifecycle);
 
@@ -115,7 +123,7 @@ export async function start(
   const isStopping = () => lifecycle.isClosing;
   const isReady = () => lease.isConnected() && reachability.hasReachedAll && !isStopping();
 
-  const { limiter, refusals } = openSharedState(config.redis, metrics.limiter, secretOptions);
+  const { limiter, refusals, liveBus } = openSharedState(config.redis, metrics.limiter, secretOptions);
   const hashClient = createClientHash(internalTokens.authorization);
   const turnStartLimiter = new TurnStartLimiter(
     (reason) => metrics.streams.refused.inc({ reason }),
@@ -127,7 +135,17 @@ export async function start(
   const store = (record: RefusalRecord) => refusals?.add(record);
   const recordRefusal = createRefusalRecorder({ findWorkspaceId, hashClient, store, log, monotonicMs });
   const unpaidReplies = createUnpaidReplyLimiter(limiter, monotonicMs);
-  const turnDeps = { conversation, quota, llm, turnCloser, runningTurns, turnStartLimiter, unpaidReplies, edgeId };
+  const turnDeps = {
+    conversation,
+    quota,
+    llm,
+    turnCloser,
+    runningTurns,
+    turnStartLimiter,
+    unpaidReplies,
+    publishLive: liveBus.publish.bind(liveBus),
+    edgeId,
+  };
   const edges = createEdgeClients({
     tlsDir: config.grpcTlsDir,
     tlsServerName: config.edgeRpcTlsName,
@@ -137,6 +155,8 @@ export async function start(
     {
       conversation,
       sessions,
+      handoffs,
+      liveBus,
       edges,
       streams,
       limiter,
@@ -221,18 +241,26 @@ function openSharedState(
   redis: Config["redis"],
   metrics: Metrics["limiter"],
   options: SecretOptions & { log: Logger; lifecycle: Lifecycle },
-): { limiter: RateLimiter; refusals?: RefusalStore } {
+): { limiter: RateLimiter; refusals?: RefusalStore; liveBus: LiveBus } {
   const local = createLocalLimiter(() => performance.now());
-  if (redis === undefined) return { limiter: local };
+  if (redis === undefined) return { limiter: local, liveBus: new LocalLiveBus() };
   const urls = openSecret(redis.urls, options);
   const sentinelPassword = redis.sentinelPassword && openSecret(redis.sentinelPassword, options);
   const settings = () => ({ ...redis, urls: urls.current(), sentinelPassword: sentinelPassword?.current() });
   const shared = createRedisLimiter(settings(), options.log);
+  const liveBus = createRedisLiveBus(() => shared.connection(), connectRedis(settings()));
   for (const secret of [urls, sentinelPassword])
-    secret?.onChange(() => shared.reconnect(settings(), secret.reportRefusal));
-  options.lifecycle.onClose("redis", () => shared.close());
+    secret?.onChange(() => {
+      shared.reconnect(settings(), secret.reportRefusal);
+      liveBus.reconnect(connectRedis(settings()));
+    });
+  options.lifecycle.onClose("redis", () => {
+    shared.close();
+    liveBus.close();
+  });
   return {
     limiter: createFallbackLimiter(shared, local, metrics),
     refusals: createRefusalStore(() => shared.connection()),
+    liveBus,
   };
 }

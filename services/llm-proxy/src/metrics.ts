@@ -102,7 +102,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
   };
   startAtZero(metrics.configReloads, { result: ["applied", "refused"] });
   startAtZero(metrics.callLogRows, { result: ["stored", "late", "dropped", "filled"] });
-  startAtZero(metrics.toolCalls, { kind: ["http", "mcp"], status: TOOL_STATUSES });
+  startAtZero(metrics.toolCalls, { kind: ["http", "mcp", "builtin"], status: TOOL_STATUSES });
   startAtZero(metrics.toolCalls, { kind: ["none"], status: ["unknown_tool"] });
   return metrics;
 }

@@ -39,12 +39,20 @@ const CONSENT_LABELS = {
   consentVersion: t("Version of the text"),
   consentLink: t("Link to more about it"),
 };
+const HANDOFF_LABELS = {
+  handoffEnabled: t("People can take over conversations"),
+  handoffWaitSeconds: t("Longest wait for a person, in seconds"),
+  handoffHours: t("Hours of your team"),
+  handoffAfterDeclined: t("Questions without an answer before a person is asked, 0 for never"),
+  handoffAfterBadlyRated: t("Bad ratings before a person is asked, 0 for never"),
+};
 /** The labels of the settings. */
 export const LABELS: Readonly<Record<keyof BotSettings, string>> = {
   ...TEXT_LABELS,
   ...LOOK_LABELS,
   ...ANSWER_LABELS,
   ...CONSENT_LABELS,
+  ...HANDOFF_LABELS,
 };
 /** The sections of the bot editor, each with the labels of its settings. */
 export const SECTIONS: readonly (readonly [title: string, labels: Readonly<Record<string, string>>])[] = [
@@ -52,6 +60,7 @@ export const SECTIONS: readonly (readonly [title: string, labels: Readonly<Recor
   [t("Looks"), LOOK_LABELS],
   [t("How it answers"), ANSWER_LABELS],
   [t("Consent"), CONSENT_LABELS],
+  [t("A person takes over"), HANDOFF_LABELS],
 ];
 
 export type SectionProps = {
@@ -76,11 +85,12 @@ export function toBotSettings(bot: Bot): BotSettings {
 
 /** Returns the changes as the service receives them. */
 export function toBotChanges(changes: Partial<BotSettings>) {
-  const { quickReplies, texts, temperature, topP, ...others } = changes;
+  const { quickReplies, texts, temperature, topP, handoffHours, ...others } = changes;
   return {
     ...others,
     ...("temperature" in changes && { temperature: toOptionalNumber(temperature) }),
     ...("topP" in changes && { topP: toOptionalNumber(topP) }),
+    ...(handoffHours && { handoffHours: { values: withoutBlanks(handoffHours) } }),
     ...(quickReplies && { quickReplies: { values: withoutBlanks(quickReplies) } }),
     ...(texts && {
       texts: {

@@ -19,6 +19,7 @@ import {
   withoutSaved,
 } from "../bots/bot-settings.ts";
 import { Consent } from "../bots/consent.tsx";
+import { HandoffSettings } from "../bots/handoff.tsx";
 import { Languages } from "../bots/languages.tsx";
 import { Looks } from "../bots/looks.tsx";
 import { QuickReplies } from "../bots/quick-replies.tsx";
@@ -181,6 +182,7 @@ function Editor({ bot, stored, models }: EditorProps) {
         <Looks botSlug={bot.slug} draft={draft} change={change} />
         <Answers draft={draft} change={change} models={models} />
         <Consent draft={draft} change={change} />
+        <HandoffSettings draft={draft} change={change} />
         {saving.error && (
           <p className="form-error" role="alert">
             {errorText(saving.error)}

@@ -41,6 +41,18 @@ export const SESSIONS = `
     last_activity_at timestamptz NOT NULL,
     deleted_at       timestamptz,
     erased_at        timestamptz,
+    -- Who answers the visitor: the bot (NULL), the bot until a person of the team comes (requested), or a person (assigned). In both of these
+    -- states no model is called. See src/handoff.
+    handoff_state        text CHECK (handoff_state IN ('requested', 'assigned')),
+    -- Why the state last changed, and when. Each change has a later time, so that readers notice it.
+    handoff_reason       text,
+    handoff_at           timestamptz,
+    -- When the visitor asked for a person who has not been assigned otherwise, and until when the visitor waits for one.
+    handoff_requested_at timestamptz,
+    handoff_expires_at   timestamptz,
+    -- The person who answers or was the last to do so.
+    agent_id             text,
+    agent_name           text,
     PRIMARY KEY (workspace_id, session_id)
   );
   ALTER TABLE conversation.sessions
@@ -48,7 +60,13 @@ export const SESSIONS = `
     ALTER COLUMN replaced_visitor SET STATISTICS 0,
     ALTER COLUMN visitor_metadata SET STATISTICS 0,
     ALTER COLUMN referrer SET STATISTICS 0,
-    ALTER COLUMN user_agent SET STATISTICS 0;
+    ALTER COLUMN user_agent SET STATISTICS 0,
+    ALTER COLUMN agent_id SET STATISTICS 0,
+    ALTER COLUMN agent_name SET STATISTICS 0;
+  -- The sessions that wait for a person, or have one.
+  CREATE INDEX sessions_handoff ON conversation.sessions (workspace_id, handoff_state, handoff_at)
+    WHERE handoff_state IS NOT NULL AND deleted_at IS NULL AND erased_at IS NULL;
+  CREATE INDEX sessions_handoff_expiry ON conversation.sessions (handoff_expires_at) WHERE handoff_state = 'requested';
   -- Owners' lists without a filter, and the retention.
   CREATE INDEX sessions_recent ON conversation.sessions (workspace_id, last_activity_at) WHERE erased_at IS NULL;
   -- Owners' filtered lists. An ordinary turn adds no entry to the indexes of ratings, of reviews and of the playground.
@@ -89,16 +107,21 @@ export const SESSIONS = `
   ALTER TABLE conversation.session_visitors ALTER COLUMN visitor_hash SET STATISTICS 0;
   CREATE INDEX session_visitors_hash ON conversation.session_visitors (workspace_id, visitor_hash, replaced_at, session_id);
 
-  -- Two rows per turn, the visitor's message and the reply, with consecutive ids. Their order by id is the order of the turns.
+  -- Two rows per turn, the visitor's message and the reply, with consecutive ids. Their order by id is the order of the turns. A turn of a visitor
+  -- who waits for a person or has one has no reply, and so one row. A person's message is an assistant's message without a turn.
   CREATE TABLE conversation.messages (
     workspace_id    text NOT NULL,
     session_id      uuid NOT NULL,
     message_id      bigint NOT NULL,
+    -- Of a person's message, the id of the request that sent it.
     turn_id         uuid NOT NULL,
     role            text NOT NULL CHECK (role IN ('user', 'assistant')),
     content         text NOT NULL,
     status          text NOT NULL CHECK (status IN ${STATUSES}),
+    -- Of a person's message, human:<agent id>.
     model           text NOT NULL DEFAULT '',
+    -- The name of the person who wrote the message; NULL for all other messages.
+    agent_name      text,
     tokens_in       integer NOT NULL DEFAULT 0,
     tokens_out      integer NOT NULL DEFAULT 0,
     latency_ms      integer NOT NULL DEFAULT 0,
@@ -123,7 +146,10 @@ export const SESSIONS = `
     ALTER COLUMN content SET STATISTICS 0,
     ALTER COLUMN tools_called SET STATISTICS 0,
     ALTER COLUMN sources SET STATISTICS 0,
+    ALTER COLUMN agent_name SET STATISTICS 0,
     ALTER COLUMN rating_reason SET STATISTICS 0;
+  -- Stores a person's message once if its request is repeated.
+  CREATE UNIQUE INDEX messages_agent ON conversation.messages (workspace_id, session_id, turn_id) WHERE agent_name IS NOT NULL;
   -- For the list of unanswered questions.
   CREATE INDEX messages_rated_down ON conversation.messages (workspace_id, created_at) WHERE rating = 'down';
 

@@ -1,5 +1,6 @@
 /** The statuses of turns and messages, as an SQL list. */
-export const STATUSES = "('streaming', 'done', 'error', 'blocked', 'quota_exceeded', 'cancelled', 'interrupted')";
+export const STATUSES =
+  "('streaming', 'done', 'error', 'blocked', 'quota_exceeded', 'cancelled', 'interrupted', 'handoff')";
 
 /** Turns, and the edge processes that run them. */
 export const TURNS = `

@@ -3,6 +3,7 @@ import { type BotChanges, BotChangesSchema, BotDisplaySchema, type BotTexts } fr
 import { limitsOf } from "@parley/rpc/rules";
 import { invalidArgument, isLongerThan } from "@parley/service-kit";
 import type { BotSettings, Display } from "./bot-settings.ts";
+import { isHoursRange } from "./hours.ts";
 import { isModelName } from "./model-name.ts";
 
 /** The new values of a bot's fields. Fields that are not set do not change. */
@@ -80,6 +81,8 @@ function requireValidChanges(changes: BotChanges): void {
   requireValid("font_family", changes.fontFamily, isSafeCss(MAX_FONT_CHARACTERS), "be a CSS font family");
   // The rules of the proto have whole limits only.
   if (changes.topP?.value === 0) throw invalidArgument("top_p must be above 0");
+  for (const range of changes.handoffHours?.values ?? [])
+    requireValid("handoff_hours", range, isHoursRange, "be days and times such as mon-fri 09:00-17:30");
   requireValidCssVars(changes.customCssVars?.values ?? {});
   requireValidTexts(changes.texts?.values ?? {});
 }

@@ -9,7 +9,13 @@ export type BotSettings = Omit<Bot, "$typeName" | "$unknown" | "id" | "workspace
 export type StoredSettings = JsonObject;
 
 /** The default of any other setting is the zero value of its type. */
-const DEFAULTS = { fallback: DEFAULT_FALLBACK, timeZone: "UTC", consentVersion: "1", showSources: "off" };
+const DEFAULTS = {
+  fallback: DEFAULT_FALLBACK,
+  timeZone: "UTC",
+  consentVersion: "1",
+  showSources: "off",
+  handoffWaitSeconds: 180,
+};
 
 /** Returns all settings. A setting that is not stored, because the bot is new or older than the setting, has its default. */
 export function readSettings(stored: StoredSettings): BotSettings {

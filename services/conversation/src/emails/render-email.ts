@@ -7,12 +7,13 @@ type Content = { subject: string; paragraphs: string[]; values: Record<string, s
 const MAX_VALUE_CHARACTERS = 200;
 
 /** The types of messages apart from the summary. isMailedSql selects the events. */
-type EmailType = "usage.threshold" | "knowledge.failed" | "webhook.disabled" | "test";
+type EmailType = "usage.threshold" | "knowledge.failed" | "handoff.requested" | "webhook.disabled" | "test";
 
 /** The lines of a summary, by the type of the events. */
 const SUMMARIES: Readonly<Record<EmailType, string>> = {
   "usage.threshold": "Usage that reached 80 % or 100 %: {usage_threshold}",
   "knowledge.failed": "Documents that were not refreshed: {knowledge_failed}",
+  "handoff.requested": "Visitors who asked for a person: {handoff_requested}",
   "webhook.disabled": "Disabled webhooks: {webhook_disabled}",
   test: "Test messages: {test}",
 };
@@ -37,6 +38,11 @@ const CONTENTS: Readonly<Record<EmailType | "summary", (data: EventData, languag
       "Parley could not read the document {name} of the bot {bot} from its URL. The bot keeps the previous version. The reason: {code}",
     ],
     values: { name: String(name), bot: String(bot_slug), code: String(code) },
+  }),
+  "handoff.requested": ({ bot_slug, session_id }) => ({
+    subject: "{workspace}: a visitor waits for a person",
+    paragraphs: ["A visitor of the bot {bot} has asked for a person. The conversation: {session}"],
+    values: { bot: String(bot_slug), session: String(session_id) },
   }),
   "webhook.disabled": ({ host, reason }) => ({
     subject: "{workspace}: the webhook to {host} is disabled",

@@ -9,12 +9,14 @@ export type ResolvedKey = {
   identity: string;
   challenge: string;
   visitorMessagesPerDay: number;
+  handoffEnabled: boolean;
   verificationKeys: { kid: string; algorithm: string; key: string }[];
 };
 
 const RESOLVE_KEY = `
   SELECT k.workspace_id AS "workspaceId", k.bot_id AS "botId", k.allowed_domains AS "allowedDomains", b.display, k.identity, k.challenge,
          coalesce((b.settings->>'visitorMessagesPerDay')::integer, 0) AS "visitorMessagesPerDay",
+         coalesce((b.settings->>'handoffEnabled')::boolean, false) AS "handoffEnabled",
          coalesce((
            SELECT json_agg(json_build_object('kid', i.kid, 'algorithm', i.algorithm, 'key', i.verification_key) ORDER BY i.kid)
            FROM conversation.identity_keys i

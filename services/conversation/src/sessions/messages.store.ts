@@ -22,7 +22,7 @@ const RATE_MESSAGE = `
   ), target AS (
     SELECT m.workspace_id, m.session_id, m.message_id, m.rating
     FROM session JOIN conversation.messages m USING (workspace_id, session_id)
-    WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id = $4 AND m.role = 'assistant'
+    WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id = $4 AND m.role = 'assistant' AND m.agent_name IS NULL
     FOR NO KEY UPDATE OF m
   ), rated AS (
     UPDATE conversation.messages m SET rating = $5, rating_reason = $6
@@ -74,7 +74,7 @@ const REVIEW_MESSAGE = `
   ), target AS (
     SELECT m.workspace_id, m.session_id, m.message_id, m.review
     FROM session JOIN conversation.messages m USING (workspace_id, session_id)
-    WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id = $3 AND m.role = 'assistant'
+    WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id = $3 AND m.role = 'assistant' AND m.agent_name IS NULL
     FOR NO KEY UPDATE OF m
   ), reviewed AS (
     UPDATE conversation.messages m SET review = $4

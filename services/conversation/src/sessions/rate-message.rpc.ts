@@ -1,18 +1,23 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { RateMessageRequest, RateMessageResponseSchema } from "@parley/rpc/conversation";
-import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { applyRequestRule, type RequestDeps } from "../handoff/index.ts";
 import { rateMessage } from "./messages.store.ts";
 import { refuseVisitorMismatch } from "./visitor-mismatch.service.ts";
 
 export async function handleRateMessage(
-  database: Database,
+  deps: RequestDeps,
   request: RateMessageRequest,
 ): Promise<MessageInitShape<typeof RateMessageResponseSchema>> {
   const { workspaceId, botId, sessionId, messageId, rating, reason } = request;
   if (reason !== "" && rating === "") throw invalidArgument("reason must be empty without a rating");
+  const { database } = deps;
   const couldExist = isWorkspaceId(workspaceId) && isUuid(botId) && isUuid(sessionId);
   if (couldExist) {
-    if (await rateMessage(database, { ...request, messageId: String(messageId) })) return {};
+    if (await rateMessage(database, { ...request, messageId: String(messageId) })) {
+      if (rating === "down") await applyRequestRule(deps, request, "badly_rated");
+      return {};
+    }
     await refuseVisitorMismatch(database, request);
   }
   throw notFound("message_not_found", "no such message");

@@ -6,6 +6,7 @@ import { createBotConfigCache } from "../bots/bot-configs.service.ts";
 import type { SemanticSearch } from "../knowledge/index.ts";
 import { createClosedTurnCounter } from "../metrics.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { NO_HANDOFF } from "../testing/handoff.ts";
 import { createBot, newOpenRequest } from "../testing/turns.ts";
 import { createCapReached } from "./cap-reached.ts";
 import { handleCloseTurn } from "./close-turn.rpc.ts";
@@ -47,7 +48,7 @@ test("a message is not embedded in the minute after the workspace's cap has refu
     await handleOpenTurn(deps, open);
     const { workspaceId, turnId } = open;
     const close = create(CloseTurnRequestSchema, { workspaceId, turnId, outcome });
-    await handleCloseTurn({ database, counter, notifySettler: () => undefined, capReached }, close);
+    await handleCloseTurn({ ...NO_HANDOFF, database, counter, notifySettler: () => undefined, capReached }, close);
     return embedded - before;
   };
   expect(await ask(bot, TurnOutcome.ERROR)).toBe(1);

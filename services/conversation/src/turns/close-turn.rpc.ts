@@ -1,4 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { REQUEST_HUMAN } from "@parley/bot-rules/tools";
 import type { CloseTurnRequest, CloseTurnResponseSchema } from "@parley/rpc/conversation";
 import { OUTCOMES, type Outcome, outcomeFromProto, toFinishDetail } from "@parley/rpc/outcomes";
 import {
@@ -10,19 +11,21 @@ import {
   parseDay,
   ServiceError,
 } from "@parley/service-kit";
+import { applyRequestRule, askForPerson, type Change, type RequestDeps, toHandoffMessage } from "../handoff/index.ts";
 import type { TurnCounter } from "../metrics.ts";
 import { withoutNul } from "../text.ts";
 import type { CapReached } from "./cap-reached.ts";
 import {
   type Closing,
   closeTurn,
+  findRunningTurn,
   findTurnResult,
   type NotifySettler,
   type QuotaUsage,
   recordTimings,
 } from "./close-turn.store.ts";
 import { toMessageSources } from "./message-sources.ts";
-import { toToolUse } from "./tool-use.ts";
+import { type ToolUse, toToolUse } from "./tool-use.ts";
 
 /** A blocked reply has another text, and a failed one shows no sources. */
 const MAY_CITE: ReadonlySet<Outcome> = new Set(["done", "cancelled"]);
@@ -30,8 +33,7 @@ const MAY_BE_UNPAID: ReadonlySet<Outcome> = new Set(["cancelled", "blocked", "er
 
 type Response = MessageInitShape<typeof CloseTurnResponseSchema>;
 
-export type CloseTurnDeps = {
-  database: Database;
+export type CloseTurnDeps = RequestDeps & {
   counter: TurnCounter;
   notifySettler: NotifySettler;
   capReached: Pick<CapReached, "set">;
@@ -41,6 +43,8 @@ export type CloseTurnDeps = {
 export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnRequest): Promise<Response> {
   const closing = toClosing(request);
   if (closing.outcome === "quota_exceeded") deps.capReached.set(closing.workspaceId, true);
+  const asksForPerson = closing.outcome === "done" && closing.toolsCalled.some(isRequestForPerson);
+  let change = asksForPerson ? await askForModel(deps, closing) : undefined;
   const closed = await closeTurn(deps.database, closing);
   if (closed === undefined) {
     // OpenTurn closes a turn whose message is blocked, and stores no timings.
@@ -49,8 +53,30 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
   }
   deps.notifySettler([closed]);
   deps.counter.inc({ outcome: closing.outcome });
+  if (closing.finishDetail === "declined") change ??= await applyRequestRule(deps, closed, "declined");
   const { outcome, tokensIn, tokensOut, latencyMs, errorCode } = closing;
-  return { outcome: OUTCOMES[outcome].proto, model: closed.model, tokensIn, tokensOut, latencyMs, errorCode };
+  return {
+    outcome: OUTCOMES[outcome].proto,
+    model: closed.model,
+    tokensIn,
+    tokensOut,
+    latencyMs,
+    errorCode,
+    ...(change && { handoff: toHandoffMessage(change.handoff) }),
+  };
+}
+
+const isRequestForPerson = ({ name, status }: ToolUse) => name === REQUEST_HUMAN && status === "ok";
+
+/**
+ * Asks for a person because the model has called request_human. Before the turn is closed: if the process stops in between, the edge repeats the
+ * call. A turn that is not running any more asks for nobody.
+ */
+async function askForModel(deps: CloseTurnDeps, { workspaceId, turnId }: Closing): Promise<Change | undefined> {
+  const turn = await findRunningTurn(deps.database, workspaceId, turnId);
+  const bot = turn && (await deps.botConfigs(workspaceId, turn.botId));
+  if (turn === undefined || !bot?.handoffEnabled) return undefined;
+  return (await askForPerson(deps, bot, { workspaceId, ...turn }, "model")).change;
 }
 
 async function readStoredResult(

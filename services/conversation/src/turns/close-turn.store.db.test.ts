@@ -38,6 +38,8 @@ test("closeTurn stores the outcome in the turn, the reply and the outbox", async
     month: "2026-11",
     unpaidDay: null,
     model: "openai:gpt",
+    sessionId: turn.sessionId,
+    botId: bot.id,
     shard: 0,
   });
   expect(await onlyRow("SELECT * FROM conversation.turns WHERE turn_id = $1", turnId)).toMatchObject({

@@ -28,7 +28,7 @@ export type QueuedSettlement = Settlement & { shard: number };
 export type NotifySettler = (closed: readonly QueuedSettlement[]) => void;
 
 /** A row of SELECT_CLOSED_TURNS. `model` is the model that CloseTurn's request named, or else the model that openTurn stored. */
-export type ClosedTurn = QueuedSettlement & { model: string };
+export type ClosedTurn = QueuedSettlement & { model: string; sessionId: string; botId: string };
 
 export type TurnResult = { outcome: Outcome; model: string; tokensIn: number; tokensOut: number; latencyMs: number };
 
@@ -107,7 +107,8 @@ export const RECORD_CLOSED_TURNS_FOR_EDGE = `
 /** Returns a ClosedTurn for each turn that RECORD_CLOSED_TURNS stored. */
 export const SELECT_CLOSED_TURNS = `
   SELECT s.workspace_id AS "workspaceId", s.turn_id AS "turnId", s.outcome, to_char(s.month, 'YYYY-MM') AS month,
-         to_char(s.unpaid_day, 'YYYY-MM-DD') AS "unpaidDay", c.model, ${SHARD_NUMBER} AS shard
+         to_char(s.unpaid_day, 'YYYY-MM-DD') AS "unpaidDay", c.model, c.session_id AS "sessionId", c.bot_id AS "botId",
+         ${SHARD_NUMBER} AS shard
   FROM settlement s JOIN closed c USING (workspace_id, turn_id)`;
 
 /** The event of a closed turn. Other outcomes than done and blocked are no events. */
@@ -196,6 +197,21 @@ export async function closeTurn(database: Database, closing: Closing): Promise<C
       maxRefusals: maxStoredRefusals(outcome),
     }),
   );
+  return rows[0];
+}
+
+/** Returns undefined if the turn is closed or was never opened. */
+export async function findRunningTurn(
+  database: Database,
+  workspaceId: string,
+  turnId: string,
+): Promise<{ sessionId: string; botId: string } | undefined> {
+  const { rows } = await database.query<{ sessionId: string; botId: string }>({
+    name: "find_running_turn",
+    text: `SELECT session_id AS "sessionId", bot_id AS "botId" FROM conversation.turns
+           WHERE workspace_id = $1 AND turn_id = $2 AND closed_at IS NULL`,
+    values: [workspaceId, turnId],
+  });
   return rows[0];
 }
 

@@ -31,10 +31,10 @@ function shortenSql(text: string, maxCharacters: string, share: number): string 
 /**
  * Returns a subquery with one row and one column `exchanges`: the newest finished turns that fit into `maxCharacters`, as a JSON array of
  * [message, reply], oldest first. Long texts are shortened in the middle, so the newest finished turn always fits. The column is null if there
- * are none.
+ * are none. A visitor's message to a person is an exchange with an empty reply, and a person's message one with an empty message.
  *
- * The query walks back turn by turn: each step reads the two messages with the next lower ids. They belong to one turn, because a turn's ids
- * are adjacent (message-ids.ts). A simpler query for the newest rows sorts the whole session if the planner underestimates its length.
+ * The query walks back turn by turn: each step reads the two messages with the next lower ids. Those of a turn are adjacent (message-ids.ts). If the
+ * two differ in their turn, the first is a message to or of a person, and the step leaves the second to the next one. A simpler query for the newest rows sorts the whole session if the planner underestimates its length.
  */
 export function historySql({
   workspace,
@@ -53,17 +53,21 @@ export function historySql({
              walk.turns + 1
       FROM walk CROSS JOIN LATERAL (
         SELECT min(message_id) AS message_id,
-               max(${shortenSql("content", maxCharacters, MESSAGE_SHARE)}) FILTER (WHERE role = 'user') AS message,
-               max(${shortenSql("content", maxCharacters, 1 - MESSAGE_SHARE)}) FILTER (WHERE role = 'assistant') AS reply,
-               bool_or(role = 'assistant' AND status = 'done' AND content <> '' AND closed_at < ${closedBefore}) AS is_finished
+               coalesce(max(${shortenSql("content", maxCharacters, MESSAGE_SHARE)}) FILTER (WHERE role = 'user'), '') AS message,
+               coalesce(max(${shortenSql("content", maxCharacters, 1 - MESSAGE_SHARE)}) FILTER (WHERE role = 'assistant'), '') AS reply,
+               bool_or(role = 'assistant' AND status = 'done' AND content <> '' AND closed_at < ${closedBefore}) OR bool_and(role = 'user') AS is_finished
         FROM (
-          SELECT message_id, role, status, content, closed_at
-          FROM conversation.messages
-          WHERE workspace_id = ${workspace} AND session_id = ${session} AND message_id < walk.message_id
-            AND message_id >= coalesce(${start}, 0)
-          ORDER BY message_id DESC
-          LIMIT 2
+          SELECT *, first_value(turn_id) OVER (ORDER BY message_id DESC) AS first_turn_id
+          FROM (
+            SELECT message_id, turn_id, role, status, content, closed_at
+            FROM conversation.messages
+            WHERE workspace_id = ${workspace} AND session_id = ${session} AND message_id < walk.message_id
+              AND message_id >= coalesce(${start}, 0)
+            ORDER BY message_id DESC
+            LIMIT 2
+          ) newest
         ) pair
+        WHERE turn_id = first_turn_id
       ) turn
       WHERE turn.message_id IS NOT NULL AND walk.characters <= ${maxCharacters} AND walk.turns < ${MAX_TURNS}
     )
@@ -107,5 +111,5 @@ export async function readEarlierMessages(
     text: READ_EARLIER_MESSAGES,
     values: [workspaceId, sessionId, botId, visitorId, EARLIER_CHARACTERS, visitorVerified],
   });
-  return (rows[0]?.exchanges ?? []).map(([message]) => message).reverse();
+  return (rows[0]?.exchanges ?? []).flatMap(([message]) => (message === "" ? [] : [message])).reverse();
 }

@@ -11,6 +11,7 @@ export {
   type Settlement,
   WITHOUT_REPLY,
 } from "./close-turn.store.ts";
+export { chooseMessageId } from "./message-ids.ts";
 export { toSourceMessages } from "./message-sources.ts";
 export type { KnowledgeMatches, Passage, PromptTerm } from "./prompt.ts";
 export { IS_ANSWERED, IS_CITED, IS_DECLINED, IS_FOUND_BUT_DECLINED, IS_UNANSWERED } from "./unanswered-sql.ts";

@@ -38,18 +38,20 @@ export type KeyedTurnSearch = RequestVisitor & {
 
 const MAY_USE_SESSION = mayUseSessionSql("$6", "$7::boolean");
 
-const SELECT_TURN = `
+const TURN_FIELDS = `
   SELECT t.turn_id AS "turnId", t.message_id AS "messageId", t.edge_id AS "edgeId", t.request_hash AS "requestHash", t.status,
-         reply.content, reply.sources, t.error_code AS "errorCode", t.blocked_reason AS "blockedReason", t.ending -> 'quota' AS quota, t.model,
+         coalesce(reply.content, '') AS content, coalesce(reply.sources, '[]') AS sources, t.error_code AS "errorCode", t.blocked_reason AS "blockedReason", t.ending -> 'quota' AS quota, t.model,
          t.tokens_in AS "tokensIn", t.tokens_out AS "tokensOut", t.latency_ms AS "latencyMs",
          coalesce(e.address, '') AS "edgeAddress", coalesce(e.token, '') AS "edgeToken"
   FROM conversation.turns t
   JOIN conversation.sessions s
     ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id AND s.deleted_at IS NULL AND s.erased_at IS NULL
-  JOIN conversation.messages reply
+  LEFT JOIN conversation.messages reply
     ON reply.workspace_id = t.workspace_id AND reply.session_id = t.session_id AND reply.message_id = t.message_id
   LEFT JOIN conversation.edges e ON e.edge_id = t.edge_id AND e.expires_at > now() AND t.status = 'streaming'
-  WHERE t.workspace_id = $1 AND t.session_id = $2 AND s.bot_id = $3 AND s.source = $4
+  WHERE t.workspace_id = $1 AND t.session_id = $2`;
+
+const SELECT_TURN = `${TURN_FIELDS} AND s.bot_id = $3 AND s.source = $4
     AND ${MAY_USE_SESSION}`;
 
 const FIND_KEYED_TURN = `
@@ -105,4 +107,17 @@ export async function findTurnOfMessage(
     values: [workspaceId, sessionId, botId, source, messageId, visitorId, visitorVerified],
   });
   return rows[0];
+}
+
+/** Lists the running turns of a session, with and without an idempotency key. */
+export async function listRunningTurns(
+  database: Database,
+  { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
+): Promise<StoredTurn[]> {
+  const { rows } = await database.query<StoredTurn>({
+    name: "list_running_turns",
+    text: `${TURN_FIELDS} AND t.status = 'streaming'`,
+    values: [workspaceId, sessionId],
+  });
+  return rows;
 }

@@ -5,6 +5,7 @@ import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conver
 import { type Database, ServiceError } from "@parley/service-kit";
 import { findAnswer, readAnswer } from "../answers/index.ts";
 import { type BotConfig, botNotFound, chooseTranslation, type GetBotConfig } from "../bots/index.ts";
+import { canRequestHandoff, toHandoffMessage } from "../handoff/index.ts";
 import {
   type BotKnowledge,
   readPassages,
@@ -19,6 +20,7 @@ import type { CapReached } from "./cap-reached.ts";
 import { readEarlierMessages } from "./history.store.ts";
 import { findKeyedTurn } from "./keyed-turns.store.ts";
 import { findMissingConsent, type MissingConsent, readGivenConsent } from "./missing-consent.service.ts";
+import { openHandoffTurn } from "./open-handoff-turn.store.ts";
 import { findOpenedTurn, MAX_RUNNING_KEYED_TURNS, openTurn } from "./open-turn.store.ts";
 import { encodePrompt } from "./prompt.ts";
 import { isSameRequest, requireSameRequest, toStoredTurnMessage } from "./stored-turn.ts";
@@ -60,6 +62,10 @@ export async function handleOpenTurn(
   const missingConsent = await findMissingConsent(database, bot, request);
   if (missingConsent !== undefined) return openWithoutConsent(database, request, bot, missingConsent);
 
+  if (bot.handoffEnabled && request.source === "widget") {
+    const handedOff = await openInHandoff(database, request, bot);
+    if (handedOff !== undefined) return handedOff;
+  }
   const blocked = await moderateMessage(patternThreads, workspaceId, message, bot.messagePatterns, bot.fallback);
   const answer = blocked === undefined ? await readOwnersAnswer(database, request, bot) : undefined;
   const searchStartedAt = performance.now();
@@ -89,17 +95,21 @@ export async function handleOpenTurn(
       await refuseVisitorMismatch(database, request);
       throw sessionNotFound();
     }
+    // A person may have been asked for or have taken over since, or the owner has switched the handoff off.
+    const handedOff = request.source === "widget" ? await openInHandoff(database, request, bot) : undefined;
+    if (handedOff !== undefined) return handedOff;
     // The previous attempt may have failed because too many keyed turns of the session were running. One of them may have ended since.
     opened = await openTurn(database, turn);
   }
 
+  const canRequestHuman = request.source === "widget" && canRequestHandoff(bot);
   const messageId = BigInt(opened.messageId);
   if (blocked) {
     counter.inc({ outcome: "blocked" });
     return { messageId, blocked, model: bot.model };
   }
   const terms = found?.terms ?? [];
-  const prompt = encodePrompt({ bot, passages, terms, history: opened.history, message, answer });
+  const prompt = encodePrompt({ bot, passages, terms, history: opened.history, message, answer, canRequestHuman });
   return {
     messageId,
     model: turn.model,
@@ -107,6 +117,27 @@ export async function handleOpenTurn(
     retrievalMicroseconds: BigInt(Math.round(retrievalMs * 1_000)),
     databaseTimeMicroseconds: BigInt(opened.databaseTimeMicroseconds),
   };
+}
+
+/**
+ * Stores the message of a session that waits for a person or has one: without moderation, search and model. Returns undefined if the bot answers in
+ * the session, or if the turn exists already.
+ */
+async function openInHandoff(
+  database: Database,
+  request: OpenTurnRequest,
+  bot: BotConfig,
+): Promise<Response | undefined> {
+  const opened = await openHandoffTurn(database, {
+    ...request,
+    chunkIds: [],
+    isGrounded: false,
+    blocked: undefined,
+    model: "",
+    consentVersion: readGivenConsent(bot, request),
+    ...(request.keyHash.length === 0 && { keyHash: undefined, requestHash: undefined }),
+  });
+  return opened && { messageId: BigInt(opened.messageId), handoff: toHandoffMessage(opened.handoff) };
 }
 
 /**
@@ -163,6 +194,7 @@ async function readRepeatedTurn(
   const { blocked, model, message, history } = turn;
   const messageId = BigInt(turn.messageId);
   if (blocked) return { messageId, blocked, model };
+  if (turn.handoff) return { messageId, handoff: toHandoffMessage(turn.handoff) };
   const passages = await readPassages(database, request.workspaceId, turn.chunkIds);
   const { terms } = await searchByWords(database, toKnowledge(request, bot), message);
   const answer = model === CURATED_MODEL ? await readOwnersAnswer(database, request, bot) : undefined;
@@ -170,7 +202,15 @@ async function readRepeatedTurn(
     messageId,
     // The owner may have removed the answer since.
     model: model === CURATED_MODEL && answer === undefined ? bot.model : model,
-    prompt: encodePrompt({ bot, passages, terms, history, message, answer }),
+    prompt: encodePrompt({
+      bot,
+      passages,
+      terms,
+      history,
+      message,
+      answer,
+      canRequestHuman: request.source === "widget" && canRequestHandoff(bot),
+    }),
     databaseTimeMicroseconds: BigInt(turn.databaseTimeMicroseconds),
   };
 }

@@ -2,6 +2,7 @@ import type { Verdict } from "@parley/bot-rules/moderation";
 import { isQuestion } from "@parley/bot-rules/small-talk";
 import { type Database, defineStatement, invalidArgument, sqlState } from "@parley/service-kit";
 import { botSlugSql, recordEventSql } from "../events/index.ts";
+import { handoffSql, type StoredHandoff } from "../handoff/index.ts";
 import { mayUseSessionSql, type RequestVisitor, visitorHashSql } from "../sessions/index.ts";
 import { HISTORY_CHARACTERS } from "./budget.ts";
 import { historySql } from "./history.store.ts";
@@ -87,7 +88,14 @@ type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] |
 //   In the playground, the id is a member's, and the members share the session's history.
 // - grounded is NULL if the message asks nothing (:isQuestion), because a reply to a greeting needs no knowledge.
 // - `keep` returns the SQL of a text that the visitor sent, given its parameter.
-const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => parameter } = {}) => `
+// - If the session waits for a person or has one, only the statement with `isHandoff` stores the turn: without a reply, and closed. Otherwise
+//   only the others do. The locked row decides, so that a message and a takeover have one winner.
+export const openTurnSql = ({
+  before = "",
+  after = "",
+  keep = (parameter: string) => parameter,
+  isHandoff = false,
+} = {}) => `
   WITH ${before} session AS (
     INSERT INTO conversation.sessions AS s (
       workspace_id, session_id, bot_id, source, visitor_id, visitor_verified, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
@@ -101,6 +109,7 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
         SELECT count(*) FROM conversation.turns t
         WHERE t.workspace_id = :workspaceId AND t.session_id = :sessionId AND t.status = 'streaming' AND t.key_hash IS NOT NULL
       ) < ${MAX_RUNNING_KEYED_TURNS})
+      ${isHandoff ? "AND EXISTS (SELECT FROM conversation.sessions h WHERE h.workspace_id = :workspaceId AND h.session_id = :sessionId AND h.handoff_state IS NOT NULL)" : ""}
     ON CONFLICT (workspace_id, session_id) DO UPDATE
       SET visitor_id = coalesce(nullif(excluded.visitor_id, ''), s.visitor_id),
           visitor_verified = s.visitor_verified OR excluded.visitor_verified,
@@ -110,7 +119,7 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
           END,
           consent_version = CASE WHEN ${KEEPS_CONSENT} THEN s.consent_version ELSE excluded.consent_version END,
           consented_at = CASE WHEN ${KEEPS_CONSENT} THEN s.consented_at ELSE excluded.consented_at END,
-          message_count = s.message_count + 2,
+          message_count = s.message_count + ${isHandoff ? 1 : 2},
           last_activity_at = greatest(s.last_activity_at, clock_timestamp()),
           (last_message_id, visitor_since, replaced_visitor) = (
             SELECT reply.id,
@@ -119,10 +128,10 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
             FROM (SELECT s.last_message_id + :replyIdStep::integer AS id) reply
           )
       WHERE s.bot_id = excluded.bot_id AND s.source = excluded.source AND s.deleted_at IS NULL AND s.erased_at IS NULL
-        AND ${mayUseSessionSql("excluded.visitor_id", "excluded.visitor_verified")}
-    RETURNING s.last_message_id, s.visitor_since, s.replaced_visitor, s.message_count
+        AND ${mayUseSessionSql("excluded.visitor_id", "excluded.visitor_verified")} AND s.handoff_state IS ${isHandoff ? "NOT NULL" : "NULL"}
+    RETURNING s.last_message_id, s.visitor_since, s.replaced_visitor, s.message_count${isHandoff ? `, s.workspace_id, ${handoffSql()} AS handoff` : ""}
   ), opened AS (
-    SELECT last_message_id - 1 AS user_message_id, message_count, CASE WHEN :source = 'widget' THEN visitor_since END AS history_start,
+    SELECT last_message_id - 1 AS user_message_id, message_count${isHandoff ? ", workspace_id, handoff" : ""}, CASE WHEN :source = 'widget' THEN visitor_since END AS history_start,
            replaced_visitor, visitor_since = last_message_id - 1 AS replaces_visitor, clock_timestamp() AS at
     FROM session
   ), replaced AS (
@@ -142,9 +151,13 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
       workspace_id, session_id, message_id, turn_id, role, content, model, status, rag_chunks_used, created_at
     )
     SELECT :workspaceId, :sessionId, user_message_id, :turnId, 'user', ${keep(":message")}, '', 'done', '{}'::bigint[], at FROM opened
-    UNION ALL
-    SELECT :workspaceId, :sessionId, user_message_id + 1, :turnId, 'assistant', :reply, :model, :status, :chunkIds::bigint[], at FROM opened
+    ${isHandoff ? "" : "UNION ALL SELECT :workspaceId, :sessionId, user_message_id + 1, :turnId, 'assistant', :reply, :model, :status, :chunkIds::bigint[], at FROM opened"}
   ), started AS (${RECORD_STARTED}) ${after}
+  ${isHandoff ? SELECT_HANDOFF_TURN : SELECT_TURN_WITH_HISTORY}`;
+
+const SELECT_HANDOFF_TURN = `SELECT opened.user_message_id + 1 AS "messageId", opened.handoff FROM opened WHERE opened.workspace_id = :workspaceId`;
+
+const SELECT_TURN_WITH_HISTORY = `
   SELECT opened.user_message_id + 1 AS "messageId", history.exchanges, ${DATABASE_TIME}
   FROM opened
   LEFT JOIN LATERAL (
@@ -194,7 +207,8 @@ const UNSTORABLE = /^(22...|54001)$/;
  * stores nothing if
  * - the turn, or another turn with its key, exists;
  * - the turn has a key, and MAX_RUNNING_KEYED_TURNS turns with a key are running in the session;
- * - the session has another bot or source, or was deleted or erased, or the visitor may not use it.
+ * - the session has another bot or source, or was deleted or erased, or the visitor may not use it;
+ * - the session waits for a person or has one: see openHandoffTurn.
  *
  * Throws invalid_argument if the database refuses the visitor's metadata.
  */
@@ -225,18 +239,26 @@ export async function openTurn(
     const { messageId, databaseTimeMicroseconds } = row;
     return { messageId, databaseTimeMicroseconds, history: toExchanges(row.exchanges) };
   } catch (error) {
-    const state = sqlState(error);
-    if (state === UNIQUE_VIOLATION) {
-      // If the message id is taken, another session of the workspace has it by chance: choose another id. If another unique index is
-      // violated, a concurrent call has opened the turn, or another turn with its key.
-      const isIdTaken = (error as { constraint?: string }).constraint === MESSAGE_ID_INDEX;
-      return isIdTaken ? openTurn(database, turn, chooseId) : undefined;
-    }
-    // jsonb refuses some escapes and numbers of valid JSON. The caller has checked all other values.
-    if (state !== undefined && UNSTORABLE.test(state))
-      throw invalidArgument("visitor_metadata has an escape, a number or a depth that PostgreSQL cannot store");
-    throw error;
+    if (isMessageIdTaken(error)) return openTurn(database, turn, chooseId);
+    if (isUniqueViolation(error)) return undefined;
+    throw toOpenError(error);
   }
+}
+
+/** Whether another session of the workspace has the message id by chance: choose another one. */
+export function isMessageIdTaken(error: unknown): boolean {
+  return isUniqueViolation(error) && (error as { constraint?: string }).constraint === MESSAGE_ID_INDEX;
+}
+
+/** Unless the message id is taken: whether a concurrent call has opened the turn, or another turn with its key. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === UNIQUE_VIOLATION;
+}
+
+/** jsonb refuses some escapes and numbers of valid JSON. The caller has checked all other values. */
+export function toOpenError(error: unknown): unknown {
+  if (!UNSTORABLE.test(sqlState(error) ?? "")) return error;
+  return invalidArgument("visitor_metadata has an escape, a number or a depth that PostgreSQL cannot store");
 }
 
 /** The stored turn of a repeated OpenTurn call. */
@@ -245,18 +267,20 @@ export type RepeatedTurn = OpenedTurn & {
   message: string;
   chunkIds: number[];
   blocked: Verdict | undefined;
+  /** Set for a turn of openHandoffTurn: the state of its session now. */
+  handoff: StoredHandoff | undefined;
 };
 
 const FIND_OPENED_TURN = `
-  SELECT t.message_id AS "messageId", t.asked_model AS model, t.blocked_reason AS reason, reply.content AS fallback,
-         reply.rag_chunks_used AS "chunkIds", message.content AS message, history.exchanges,
-         ${DATABASE_TIME}
+  SELECT t.message_id AS "messageId", t.asked_model AS model, t.blocked_reason AS reason, coalesce(reply.content, '') AS fallback,
+         coalesce(reply.rag_chunks_used, '{}') AS "chunkIds", message.content AS message, history.exchanges,
+         CASE WHEN t.status = 'handoff' THEN ${handoffSql()} END AS handoff, ${DATABASE_TIME}
   FROM conversation.turns t
   JOIN conversation.sessions s
     ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id AND s.deleted_at IS NULL AND s.erased_at IS NULL
   JOIN conversation.messages message
     ON message.workspace_id = t.workspace_id AND message.session_id = t.session_id AND message.message_id = t.message_id - 1
-  JOIN conversation.messages reply
+  LEFT JOIN conversation.messages reply
     ON reply.workspace_id = t.workspace_id AND reply.session_id = t.session_id AND reply.message_id = t.message_id
   LEFT JOIN LATERAL (
     ${historySql({
@@ -267,10 +291,11 @@ const FIND_OPENED_TURN = `
       closedBefore: "t.opened_at",
       maxCharacters: "$3",
     })}
-  ) history ON t.blocked_reason IS NULL
+  ) history ON t.blocked_reason IS NULL AND t.status <> 'handoff'
   WHERE t.workspace_id = $1 AND t.turn_id = $2`;
 
-type RepeatedRow = Omit<RepeatedTurn, "blocked" | "history" | "chunkIds"> & {
+type RepeatedRow = Omit<RepeatedTurn, "blocked" | "history" | "chunkIds" | "handoff"> & {
+  handoff: StoredHandoff | null;
   reason: string | null;
   fallback: string;
   chunkIds: string[];
@@ -296,6 +321,7 @@ export async function findOpenedTurn(
     model,
     message,
     chunkIds: row.chunkIds.map(Number),
+    handoff: row.handoff ?? undefined,
     blocked: reason === null ? undefined : { reason, fallback },
     history: toExchanges(row.exchanges),
   };

@@ -15,23 +15,42 @@ export type KnowledgeMatches = {
   terms: readonly PromptTerm[];
 };
 
+/** Either text is empty if it is a message to or of a person. */
 export type Exchange = { message: string; reply: string };
 
+type PromptSetting =
+  | "systemPrompt"
+  | "fallback"
+  | "timeZone"
+  | "temperature"
+  | "topP"
+  | "maxOutputTokens"
+  | "reasoningEffort"
+  | "tools"
+  | "replyPatterns";
+
 export type PromptParts = KnowledgeMatches & {
-  bot: Omit<BotConfig, "fallbacks" | "consentTexts" | "knowledge" | "messagePatterns" | "answers">;
+  bot: Pick<BotConfig, PromptSetting>;
   /** Oldest first. */
   history: readonly Exchange[];
   message: string;
   /** The answer that the bot's owner has written for the message. */
   answer?: string | undefined;
+  /** Whether the model may ask for a person. */
+  canRequestHuman?: boolean;
 };
 
 /** Encodes a parley.llm.v1.Prompt. Its last message is `message`. */
-export function encodePrompt({ bot, passages, terms, history, message, answer = "" }: PromptParts): Uint8Array {
-  const messages = history.flatMap((turn) => [
-    { role: Role.USER, content: turn.message },
-    { role: Role.ASSISTANT, content: turn.reply },
-  ]);
+export function encodePrompt({
+  bot,
+  passages,
+  terms,
+  history,
+  message,
+  answer = "",
+  canRequestHuman = false,
+}: PromptParts): Uint8Array {
+  const messages = toMessages(history);
   messages.push({ role: Role.USER, content: message });
   const settings = toModelSettings(bot);
   // The owner's own answer is shown word for word.
@@ -60,6 +79,7 @@ export function encodePrompt({ bot, passages, terms, history, message, answer = 
       terms: [...terms],
       answer,
       citesSources,
+      canRequestHuman,
     }),
   );
 }
@@ -67,4 +87,23 @@ export function encodePrompt({ bot, passages, terms, history, message, answer = 
 function toCitedFields(passage: Passage, showSources: string): { sourceId: bigint; shown?: ShownSource } {
   const shown = toShownSource(passage, showSources);
   return { sourceId: BigInt(passage.sourceId), ...(shown && { shown }) };
+}
+
+/**
+ * Returns the messages of a history. Those of people and to people do not alternate: joins successive messages of one role, and begins with a
+ * visitor's message, because some providers require both.
+ */
+function toMessages(history: readonly Exchange[]): { role: Role; content: string }[] {
+  const messages: { role: Role; content: string }[] = [];
+  const add = (role: Role, content: string) => {
+    const last = messages.at(-1);
+    if (content === "" || (last === undefined && role !== Role.USER)) return;
+    if (last?.role === role) last.content += `\n\n${content}`;
+    else messages.push({ role, content });
+  };
+  for (const { message, reply } of history) {
+    add(Role.USER, message);
+    add(Role.ASSISTANT, reply);
+  }
+  return messages;
 }

@@ -16,6 +16,7 @@ import type { Bot } from "../bots/bots.store.ts";
 import { SemanticSearch } from "../knowledge/semantic-search.service.ts";
 import { createClosedTurnCounter, createSemanticSearchCounter } from "../metrics.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { NO_HANDOFF } from "../testing/handoff.ts";
 import { addDocument } from "../testing/knowledge.ts";
 import { startTestLlm, type TestLlm } from "../testing/llm.ts";
 import { createBot, newOpenRequest } from "../testing/turns.ts";
@@ -94,7 +95,7 @@ test("CloseTurn runs one statement, and a second one if the turn is closed alrea
   const close = create(CloseTurnRequestSchema, { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" });
   const counter = createClosedTurnCounter(new Registry());
   const closeTurn = (database: Database) =>
-    handleCloseTurn({ database, counter, notifySettler: () => undefined, capReached }, close);
+    handleCloseTurn({ ...NO_HANDOFF, database, counter, notifySettler: () => undefined, capReached }, close);
   expect(await recordStatements(db.database, closeTurn)).toHaveLength(1);
   expect(await recordStatements(db.database, closeTurn)).toHaveLength(2);
 });

@@ -114,7 +114,7 @@ const LIST_TURN_RECORDS = `
     reply.rating_reason AS "ratingReason", reply.review, reply.sources
   FROM (
     SELECT * FROM conversation.messages
-    WHERE workspace_id = $1 AND session_id = $2 AND message_id > $3 AND role = 'assistant'
+    WHERE workspace_id = $1 AND session_id = $2 AND message_id > $3 AND role = 'assistant' AND agent_name IS NULL
     ORDER BY message_id
     LIMIT $4
   ) reply

@@ -6,6 +6,7 @@ import type {
 } from "@parley/rpc/conversation";
 import { OUTCOMES } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
+import { toAgent } from "../handoff/index.ts";
 import { sessionNotFound } from "../sessions/index.ts";
 import { toSourceMessages } from "../turns/index.ts";
 import { listVisitorMessages, type VisitorMessage } from "./visitor-history.store.ts";
@@ -25,6 +26,8 @@ function toMessage({
   isReply,
   status,
   sources,
+  agentName,
+  model,
   ...message
 }: VisitorMessage): MessageInitShape<typeof VisitorMessageSchema> {
   const hasOutcome = isReply && status !== "streaming";
@@ -34,5 +37,6 @@ function toMessage({
     isReply,
     sources: toSourceMessages(sources),
     ...(hasOutcome && { outcome: OUTCOMES[status].proto }),
+    ...toAgent(agentName, model),
   };
 }

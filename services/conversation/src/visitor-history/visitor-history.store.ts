@@ -65,6 +65,9 @@ export type VisitorMessage = {
   errorCode: string;
   rating: string;
   sources: MessageSource[];
+  /** The person who wrote the message; null for other messages. */
+  agentName: string | null;
+  model: string;
 };
 
 const MAX_MESSAGE_ID = BigInt(Number.MAX_SAFE_INTEGER);
@@ -86,7 +89,7 @@ const LIST_MESSAGES = `
   FROM session s
   LEFT JOIN LATERAL (
     SELECT m.message_id AS id, m.role = 'assistant' AS "isReply", m.content, ${formatTimeSql("m.created_at")} AS "createdAt",
-           m.status, m.error_message AS "errorCode", m.rating, m.sources, m.older_id AS "olderId"
+           m.status, m.error_message AS "errorCode", m.rating, m.sources, m.agent_name AS "agentName", m.model, m.older_id AS "olderId"
     FROM (
       SELECT m.*, row_number() OVER newest_first AS number, lead(m.message_id) OVER newest_first AS older_id,
              coalesce(CASE m.role
@@ -121,6 +124,8 @@ export async function listVisitorMessages(
   });
   if (rows.length === 0) return undefined;
   const messages = rows.filter((row): row is MessageRow => row.id !== null).sort((a, b) => a.id - b.id);
+  // Among messages to and of people, the limit may fall between a turn's message and its reply.
+  if (messages.length === PAGE_MESSAGES && messages[0]?.isReply && messages[0].agentName === null) messages.shift();
   const [first] = messages;
   return {
     messages: messages.map(({ olderId: _, ...message }) => message),

@@ -7,6 +7,7 @@ const TEXTS: Readonly<Record<string, readonly (keyof EventContent)[]>> = {
   "message.completed": ["message", "reply"],
   "message.blocked": ["message", "reply"],
   "message.rated": ["message", "reply", "rating_reason"],
+  "handoff.message": ["message"],
 };
 
 // The message of a started conversation is its first one. A reply's id is one above that of its message.
@@ -21,6 +22,12 @@ const READ_CONTENT = `
   LEFT JOIN conversation.messages r ON r.workspace_id = $1 AND r.session_id = $2 AND r.message_id = $3
   WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.deleted_at IS NULL AND s.erased_at IS NULL`;
 
+/** A visitor's message to a person has no reply. Its id is one below that of the reply that another message would have. */
+function replyIdOf(type: string, { message_id: messageId }: ClaimedDelivery["data"]): number | null {
+  if (typeof messageId !== "number") return null;
+  return type === "handoff.message" ? messageId + 1 : messageId;
+}
+
 /** Reads the texts of an event, which are stored nowhere else. A text that was erased or deleted is missing. */
 export async function readEventContent(
   database: Database,
@@ -31,7 +38,7 @@ export async function readEventContent(
   const { rows } = await database.query<Record<keyof EventContent, string | null>>({
     name: "read_event_content",
     text: READ_CONTENT,
-    values: [workspaceId, sessionId, data.message_id ?? null],
+    values: [workspaceId, sessionId, replyIdOf(type, data)],
   });
   const [row] = rows;
   return Object.fromEntries(names.flatMap((name) => (row?.[name] == null ? [] : [[name, row[name]]])));

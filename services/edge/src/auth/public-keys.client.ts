@@ -114,7 +114,7 @@ export function createKeyResolver(
         hasIdentityKeys: verificationKeys.length > 0,
         visitorMessagesPerDay,
         challenge: challenge === "suspicious" || challenge === "always" ? challenge : "off",
-        configBody: serializeConfigBody(display),
+        configBody: serializeConfigBody(display, found.handoffEnabled),
       };
       uncount();
       validKeys.set(publicKey, key, { ttl: computeTtlMs() });

@@ -42,8 +42,9 @@ export const PlaygroundStopRequest = Type.Object(
 
 export const StopResult = Type.Object(
   {
-    status: Type.Enum(["done", "error", "blocked", "quota_exceeded", "cancelled", "interrupted"], {
-      description: "`cancelled`, or the outcome that the reply already has.",
+    status: Type.Enum(["done", "error", "blocked", "quota_exceeded", "cancelled", "interrupted", "handoff"], {
+      description:
+        "`cancelled`, or the outcome that the reply already has; `handoff` if the message has no reply, because a person answers it.",
     }),
   },
   { title: "StopResult" },

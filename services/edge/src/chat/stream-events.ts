@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { eventStream, refused } from "../http/index.ts";
+import { HandoffState } from "../turns/index.ts";
 
 const amount = (description: string) => Type.Integer({ description, minimum: 0 });
 const shownText = (description: string) => Type.String({ description, minLength: 1 });
@@ -85,7 +86,9 @@ const SourcesEvent = Type.Object(
 
 const DoneEvent = Type.Object(
   {
-    finish_reason: Type.Enum(["stop", "error", "blocked", "quota_exceeded", "cancelled"]),
+    finish_reason: Type.Enum(["stop", "error", "blocked", "quota_exceeded", "cancelled", "handoff"], {
+      description: "`handoff`: the message has no reply here, because a person of the team answers it.",
+    }),
     tokens_in: amount("Tokens of the prompt."),
     tokens_out: amount("Tokens of the reply."),
     latency_ms: amount("Milliseconds from the request to the end of the reply."),
@@ -106,13 +109,14 @@ const EXAMPLE = [
 
 /** The response of chat and playground. */
 export const REPLY_STREAM = eventStream(
-  "The reply as Server-Sent Events: first `meta`, then any number of `token`, then `blocked` if a moderation pattern matched or `error` if the reply failed, or `sources` if the bot shows sources and the text cites some, and always `done` last. Each event is an `event:` line, a `data:` line with a JSON object and an empty line. After 15 s of silence a comment line (`: …`) keeps the connection alive. Once the stream is open, failures are reported as events, not as statuses. With `Idempotency-Key`, each event begins with an `id:` line: the message id, a hyphen, and the number of UTF-16 code units of the text that the client has after the event. With `Last-Event-ID` and no `Idempotency-Key`, the stream is empty.",
+  "The reply as Server-Sent Events: first `meta`, then any number of `token`, then `blocked` if a moderation pattern matched or `error` if the reply failed, or `sources` if the bot shows sources and the text cites some, then `handoff` if the reply has asked for a person, and always `done` last. Each event is an `event:` line, a `data:` line with a JSON object and an empty line. After 15 s of silence a comment line (`: …`) keeps the connection alive. Once the stream is open, failures are reported as events, not as statuses. With `Idempotency-Key`, each event begins with an `id:` line: the message id, a hyphen, and the number of UTF-16 code units of the text that the client has after the event. With `Last-Event-ID` and no `Idempotency-Key`, the stream is empty.",
   {
     meta: MetaEvent,
     token: TokenEvent,
     blocked: BlockedEvent,
     error: ErrorEvent,
     sources: SourcesEvent,
+    handoff: HandoffState,
     done: DoneEvent,
   },
   { example: EXAMPLE },

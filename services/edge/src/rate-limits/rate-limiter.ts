@@ -43,7 +43,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 export const POLICIES = {
-  /** Chat, its stop and its challenge, and a visitor's history. */
+  /** Chat, its stop and its challenge, a visitor's history, and a visitor's conversation with people. */
   chat: { name: "chat", limit: 60, windowMs: MINUTE_MS },
   /** Chat and playground with Last-Event-ID. */
   resume: { name: "resume", limit: 120, windowMs: MINUTE_MS },
@@ -54,6 +54,8 @@ export const POLICIES = {
   export: { name: "export", limit: 30, windowMs: MINUTE_MS },
   /** Listing, deleting and erasing sessions. */
   conversations: { name: "conversations", limit: 120, windowMs: MINUTE_MS },
+  /** What people who answer visitors do. A help desk may answer for all of them with one token. */
+  handoffs: { name: "handoffs", limit: 600, windowMs: MINUTE_MS },
   /** The export of many sessions. */
   exports: { name: "exports", limit: 10, windowMs: MINUTE_MS },
   /** /api/doctor/. `parley doctor` sends three requests. The setting EDGE_DOCTOR_REQUESTS changes the limit. */

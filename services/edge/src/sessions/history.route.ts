@@ -17,7 +17,7 @@ import {
   WIDGET_REFUSALS,
 } from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
-import { toShownSource } from "../turns/index.ts";
+import { MessageAgent, toShownSource } from "../turns/index.ts";
 import { requireVerifiedVisitor, VISITOR_REFUSED } from "../visitors/index.ts";
 import { SessionParams, sessionNotFound } from "./delete-session.route.ts";
 import { INVALID_PARAMETER, translateSessionQueryError } from "./list-sessions.route.ts";
@@ -73,10 +73,11 @@ const HistoryMessage = Type.Object(
     }),
     created_at: time("When the message was written."),
     finish_reason: Type.Optional(
-      Type.Enum(["stop", "error", "blocked", "quota_exceeded", "cancelled"], {
+      Type.Enum(["stop", "error", "blocked", "quota_exceeded", "cancelled", "handoff"], {
         description: "Of a reply: as in its `done` event. Absent while the reply is running.",
       }),
     ),
+    agent: Type.Optional(MessageAgent),
     code: Type.Optional(Type.String({ description: "Of a reply that has an `error` event: the event's code." })),
     rating: Type.Optional(
       Type.Enum(["", "up", "down"], { description: "Of a reply: the visitor's rating; empty if unrated." }),
@@ -209,6 +210,7 @@ function toMessage(message: VisitorMessage): Static<typeof HistoryMessage> {
     ...shown,
     role: "assistant",
     ...(outcome && { finish_reason: OUTCOMES[outcome].finishReason }),
+    ...(message.agent && { agent: { name: message.agent.name } }),
     ...(code && { code }),
     rating: message.rating as "" | "up" | "down",
     ...(message.sources.length > 0 && { sources: message.sources.map(toShownSource) }),

@@ -23,7 +23,8 @@ export const STREAM_HEADERS = {
   "x-accel-buffering": "no",
 };
 
-class SseWriter {
+/** Writes Server-Sent Events to a response. */
+export class SseWriter {
   readonly #raw: ServerResponse;
   readonly #options: SseOptions;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -63,10 +64,11 @@ class SseWriter {
   }
 }
 
-function writeEnd(writer: SseWriter, { blocked, error, sources, done }: TerminalEvents, id?: string): void {
+function writeEnd(writer: SseWriter, { blocked, error, sources, handoff, done }: TerminalEvents, id?: string): void {
   if (blocked !== undefined) writer.write("blocked", blocked, id);
   if (error !== undefined) writer.write("error", error, id);
   if (sources !== undefined) writer.write("sources", sources, id);
+  if (handoff !== undefined) writer.write("handoff", handoff, id);
   writer.write("done", done, id);
   writer.end();
 }

@@ -10,6 +10,7 @@ import type {
   SourcesEvent,
 } from "./events.ts";
 import { createFailureEvent, quotaExceededMessage } from "./failures.ts";
+import type { HandoffBody } from "./handoff-state.ts";
 
 /** The usage of a workspace at its cap. */
 export type QuotaUsage = { plan: string; used: number; cap: number };
@@ -23,6 +24,8 @@ export type TurnEnding = Readonly<{
   quota?: QuotaUsage | undefined;
   /** The sources of a reply that is complete or cancelled. Others show none. */
   sources?: readonly ShownSource[] | undefined;
+  /** Set if the turn has asked for a person. Not stored with the turn. */
+  handoff?: HandoffBody | undefined;
   model: string;
   tokensIn: number;
   tokensOut: number;
@@ -46,6 +49,7 @@ export type TerminalEvents = {
   blocked?: BlockedEvent;
   error?: FailureEvent | QuotaExceededEvent;
   sources?: SourcesEvent;
+  handoff?: HandoffBody;
   done: DoneEvent;
   errorCode: ErrorCode;
 };
@@ -67,6 +71,7 @@ export function createTerminalEvents(ending: TurnEnding): TerminalEvents {
     ...(error && { error }),
     ...(sources.length > 0 &&
       (outcome === "done" || outcome === "cancelled") && { sources: { sources: [...sources] } }),
+    ...(ending.handoff && { handoff: ending.handoff }),
     done,
     errorCode,
   };

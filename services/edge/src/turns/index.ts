@@ -11,6 +11,7 @@ export {
   toShownSource,
 } from "./ending.ts";
 export type { MetaEvent } from "./events.ts";
+export { type HandoffBody, HandoffState, MessageAgent, toHandoffBody } from "./handoff-state.ts";
 export { KeyedReply, type ReplyReader, splitsSurrogatePair, textPieceAt } from "./keyed-reply.ts";
 export { type IdempotencyHashes, runKeyedTurn } from "./run-keyed-turn.ts";
 export { runTurn, type TurnContext, type TurnDeps, type TurnReport, type TurnRequest } from "./run-turn.ts";

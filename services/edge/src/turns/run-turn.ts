@@ -4,11 +4,13 @@ import type { LlmService } from "@parley/rpc/llm";
 import { type ErrorCode, OUTCOMES, outcomeFromProto } from "@parley/rpc/outcomes";
 import { type QuotaService, ReserveStatus } from "@parley/rpc/quota";
 import { currentTracer, failpoint } from "@parley/service-kit";
+import type { LiveSignal } from "../live/index.ts";
 import type { UnpaidReplyLimiter } from "../rate-limits/index.ts";
 import { requireConsent } from "./consent.ts";
 import { createTerminalEvents, type TurnEnding } from "./ending.ts";
 import type { BlockedEvent, DoneEvent } from "./events.ts";
 import { type GenerationContext, type GenerationInput, generateReply } from "./generate-reply.ts";
+import { toHandoffBody } from "./handoff-state.ts";
 import { createReplyResult, isUnpaid, listSources, type ReplyResult } from "./reply-result.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import type { Stopwatch } from "./stopwatch.ts";
@@ -27,6 +29,8 @@ export type TurnDeps = {
   runningTurns: RunningTurns;
   turnStartLimiter: TurnStartLimiter;
   unpaidReplies: UnpaidReplyLimiter;
+  /** Wakes the streams of a session's visitor, at all edges. */
+  publishLive: (signal: LiveSignal) => void;
   edgeId: string;
 };
 
@@ -134,6 +138,8 @@ export async function runTurn(
  * | yes                 | yes | the stored ending, if it is known      | the stored ending or the result |
  * | no                  | no  | the stored ending or an error          | the same                        |
  * | no                  | yes | the stored ending, if it is known      | the stored ending or an error   |
+ *
+ * OpenTurn also closes a turn whose message is for a person of the team. Its stored ending is known.
  */
 export async function completeTurn(
   deps: TurnDeps,
@@ -147,6 +153,7 @@ export async function completeTurn(
   failpoint("edge.opened");
   sink.meta({ session_id: request.sessionId, message_id: Number(opened.messageId) });
 
+  if (opened.handoff !== undefined) return endHandoff(deps, request, context);
   const result =
     opened.blocked === undefined
       ? await reserveAndGenerate(deps, { ...turn, opened }, request.client, context)
@@ -186,9 +193,25 @@ export async function completeTurn(
   failpoint("edge.closed");
 
   const storedEnding = stored && mergeStored(ownEnding, stored);
+  if (storedEnding?.handoff !== undefined)
+    deps.publishLive({ workspaceId: turn.workspaceId, sessionId: request.sessionId, type: "changed" });
   const ending = storedEnding ?? (opened.blocked ? ownEnding : { ...ownEnding, outcome: "error" as const });
   if (storedEnding !== undefined || keyed === undefined) sink.end(ending);
   return { report: { ...report, ...createReportFields(ending) }, ending: storedEnding };
+}
+
+/** Ends a turn whose message OpenTurn has stored for a person. No model is called, and nothing is reserved. */
+function endHandoff(
+  deps: TurnDeps,
+  { workspaceId, sessionId, turnId }: IdentifiedTurn,
+  { sink, stopwatch }: TurnContext,
+): { report: TurnReport; ending: TurnEnding } {
+  const ending = { outcome: "handoff" as const, errorCode: "", model: "", tokensIn: 0, tokensOut: 0, latencyMs: 0 };
+  sink.end(ending);
+  deps.publishLive({ workspaceId, sessionId, type: "changed" });
+  readTimings(stopwatch);
+  const report = { turnId, workspaceId, firstTokenMs: 0, isUnpaid: false, ...createReportFields(ending) };
+  return { report, ending };
 }
 
 function createBlockedResult({ reason, fallback }: BlockedEvent): ReplyResult {
@@ -204,6 +227,7 @@ function mergeStored(own: TurnEnding, stored: CloseTurnResponse): TurnEnding {
     outcome,
     errorCode,
     ...(isSameOutcome && { blocked: own.blocked, quota: own.quota, sources: own.sources }),
+    ...(stored.handoff && { handoff: toHandoffBody(stored.handoff) }),
     model,
     tokensIn,
     tokensOut,

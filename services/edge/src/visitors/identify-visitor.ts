@@ -42,6 +42,12 @@ export function createVisitorIdentifier(verify: TokenVerifier, identity: string)
   };
 }
 
+/** Returns the visitor whose token, if there is one, is in the header Authorization. Throws as `identifyVisitor`. */
+export function identifyBearer(identifyVisitor: IdentifyVisitor, authorization: string | undefined) {
+  const [, visitor_token] = BEARER.exec(authorization ?? "") ?? [];
+  return identifyVisitor({ visitor_token });
+}
+
 const BEARER = /^Bearer +(\S+)$/i;
 
 /**

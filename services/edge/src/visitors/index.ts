@@ -1,6 +1,7 @@
 export {
   createVisitorIdentifier,
   type IdentifyVisitor,
+  identifyBearer,
   requireVerifiedVisitor,
   VISITOR_MISMATCH,
   VISITOR_REFUSED,

@@ -31,6 +31,9 @@ const Bot = Type.Object(
           "Texts that replace the bot's own and the widget's, by the language in which the visitor sees the widget. Absent if the bot has none.",
       }),
     ),
+    handoff: Type.Optional(
+      Type.Literal(true, { description: "Visitors may ask for a person: see `/api/chat/handoff/`. Otherwise absent." }),
+    ),
   },
   { title: "Bot", description: "Display configuration of a bot." },
 );
@@ -42,9 +45,9 @@ export const WidgetConfig = Type.Object(
 
 /**
  * Serializes the response of the config endpoint. If you add a field with a default other than its zero value, use `||`: a bot that was stored
- * before the field existed has the zero value. `texts` is not in the contract: it is left out if the bot has none.
+ * before the field existed has the zero value. `texts` and `handoff` are not in the contract: they are left out if the bot has none.
  */
-export function serializeConfigBody(display: BotDisplay | undefined): string {
+export function serializeConfigBody(display: BotDisplay | undefined, hasHandoff: boolean): string {
   return JSON.stringify({
     bot: {
       name: display?.name ?? "",
@@ -58,6 +61,7 @@ export function serializeConfigBody(display: BotDisplay | undefined): string {
       quick_replies: display?.quickReplies ?? [],
       custom_css_vars: display?.customCssVars ?? {},
       ...(hasEntries(display?.texts) && { texts: mapValues(display.texts, toTextsBody) }),
+      ...(hasHandoff && { handoff: true }),
     },
   });
 }

@@ -98,9 +98,11 @@ export class GenerationRunner {
 
   /** Returns undefined if the bot has no tools or no candidate can call tools. */
   async #openToolbox(candidates: readonly Candidate[], request: GenerationRequest, signal: AbortSignal) {
-    const { tools } = request.prompt;
+    const { tools, canRequestHuman } = request.prompt;
     const canCallTools = candidates.some(({ guardedProvider }) => guardedProvider.settings.kind !== "builtin");
-    return tools.length > 0 && canCallTools ? this.#deps.tools.openToolbox(tools, request, signal) : undefined;
+    return (tools.length > 0 || canRequestHuman) && canCallTools
+      ? this.#deps.tools.openToolbox(tools, { ...request, canRequestHuman }, signal)
+      : undefined;
   }
 
   #reportFailure({ turnId }: GenerationRequest, candidate: Candidate, failure: ProviderFailure, next: NextStep): void {

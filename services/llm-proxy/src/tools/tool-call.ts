@@ -43,7 +43,7 @@ export type ToolFunction = { name: string; description: string; parameters: Reco
 
 /** A tool that a model may call. */
 export type CallableTool = {
-  kind: "http" | "mcp";
+  kind: "http" | "mcp" | "builtin";
   function: ToolFunction;
   /** Returns what is wrong with the arguments, for the model; undefined when they are valid or cannot be checked. */
   findProblem(args: Record<string, unknown>): string | undefined;

@@ -11,6 +11,7 @@ import { createHttpTool } from "./http-tool.client.ts";
 import { type McpDeps, McpSession } from "./mcp-session.client.ts";
 import { type McpTool, type OmittedFunction, omit } from "./mcp-tool-list.ts";
 import { McpToolListCache } from "./mcp-tool-list-cache.client.ts";
+import { requestHumanTool } from "./request-human.ts";
 import { findCredentials } from "./secrets.ts";
 import type { CallableTool, ToolFailure, ToolFunction, ToolStatus, ToolUse } from "./tool-call.ts";
 import { createArgumentCheck, toToolFunction } from "./tool-function.ts";
@@ -25,7 +26,12 @@ export type ToolsDeps = {
 };
 
 /** The turn that the tools are for. `turnId` is empty for a description of tools. */
-export type ToolTurn = { workspaceId: string; turnId: string };
+export type ToolTurn = {
+  workspaceId: string;
+  turnId: string;
+  /** Whether the model may ask for a person. A tool of the bot with the same name is replaced. */
+  canRequestHuman?: boolean;
+};
 
 /** The functions that one of a bot's tools offers to the model. Those of an MCP server share a session. */
 type OpenedTool = {
@@ -83,10 +89,11 @@ export class ToolboxFactory {
   async openToolbox(tools: readonly Tool[], turn: ToolTurn, signal: AbortSignal): Promise<Toolbox> {
     const { now, settings } = this.#deps;
     const opened = await this.#openAll(tools, turn, signal);
+    const builtin = turn.canRequestHuman ? [requestHumanTool] : [];
     const omitted = opened.flatMap((each) => each.omitted);
     if (omitted.length > 0) this.#reportOmitted(omitted, turn);
     return new Toolbox(
-      new Map(opened.flatMap(({ functions }) => functions.map((each) => [each.function.name, each]))),
+      new Map([...opened.flatMap(({ functions }) => functions), ...builtin].map((each) => [each.function.name, each])),
       {
         limits: settings().toolLimits,
         now,

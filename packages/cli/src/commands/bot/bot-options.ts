@@ -13,6 +13,9 @@ import { optionalNumberParser, wholeNumberParser } from "../options.ts";
 import { readInputFile } from "../read-input-file.ts";
 
 const MESSAGES_PER_DAY = limitsOf(BotChangesSchema.field.visitorMessagesPerDay);
+const HANDOFF_WAIT = limitsOf(BotChangesSchema.field.handoffWaitSeconds);
+const AFTER_DECLINED = limitsOf(BotChangesSchema.field.handoffAfterDeclined);
+const AFTER_BADLY_RATED = limitsOf(BotChangesSchema.field.handoffAfterBadlyRated);
 const RADIUS = limitsOf(BotChangesSchema.field.borderRadius);
 
 const TEMPERATURE = limitsOf(TemperatureSchema.field.value);
@@ -22,8 +25,18 @@ const OUTPUT_TOKENS = limitsOf(BotChangesSchema.field.maxOutputTokens);
 /** Most options have the name and the type of their field. */
 type BotOptions = Omit<
   BotChanges,
-  "$typeName" | "$unknown" | "quickReplies" | "customCssVars" | "texts" | "temperature" | "topP"
+  | "$typeName"
+  | "$unknown"
+  | "quickReplies"
+  | "customCssVars"
+  | "texts"
+  | "temperature"
+  | "topP"
+  | "handoffEnabled"
+  | "handoffHours"
 > & {
+  handoffEnabled?: "on" | "off";
+  handoffHours?: string[];
   temperature?: { value?: number };
   topP?: { value?: number };
   quickReply?: string[];
@@ -78,6 +91,25 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
     .option("--consent-text <text>", "Set what visitors must agree to; '' for nothing.")
     .option("--consent-version <version>", "Set the consent's version; a change asks again.")
     .option("--consent-link <url>", "Set the consent's https link; '' for none.")
+    .addOption(
+      new Option("--handoff-enabled <on|off>", "Let people take over conversations.").choices(["on", "off"] as const),
+    )
+    .option(
+      "--handoff-wait-seconds <seconds>",
+      "Set how long visitors wait for a person.",
+      wholeNumberParser(HANDOFF_WAIT.min, HANDOFF_WAIT.max),
+    )
+    .option("--handoff-hours <days times>", "Add hours like 'mon-fri 09:00-17:30'; '' for always.", collectReply)
+    .option(
+      "--handoff-after-declined <count>",
+      "Ask for a person after unanswered questions; 0: never.",
+      wholeNumberParser(AFTER_DECLINED.min, AFTER_DECLINED.max),
+    )
+    .option(
+      "--handoff-after-badly-rated <count>",
+      "Ask for a person after bad ratings; 0: never.",
+      wholeNumberParser(AFTER_BADLY_RATED.min, AFTER_BADLY_RATED.max),
+    )
     .option("--name <name>", "Set the name in the widget.")
     .option("--welcome-message <text>", "Set the first message in the widget.")
     .option("--logo-url <url>", "Set the logo's URL; '' for none.")
@@ -102,9 +134,11 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
 
 /** Converts the given options to changes. A given list or map replaces the stored list or map as a whole. Throws CliError for a wrong file. */
 export async function toBotChanges(options: BotOptions): Promise<MessageInitShape<typeof BotChangesSchema>> {
-  const { quickReply, cssVar, texts, ...plain } = options;
+  const { quickReply, cssVar, texts, handoffEnabled, handoffHours, ...plain } = options;
   return {
     ...plain,
+    ...(handoffEnabled && { handoffEnabled: handoffEnabled === "on" }),
+    ...(handoffHours && { handoffHours: { values: handoffHours } }),
     ...(quickReply && { quickReplies: { values: quickReply } }),
     ...(cssVar && { customCssVars: { values: cssVar } }),
     ...(texts !== undefined && { texts: texts === "" ? {} : await readTexts(texts) }),

@@ -11,11 +11,16 @@ declare module "fastify" {
     cors?: boolean;
     /** Whether requests have a visitor token in the header Authorization, which a preflight then permits. */
     visitorToken?: boolean;
+    /** Whether requests of such a route may have Last-Event-ID, which a preflight then permits. */
+    resumes?: boolean;
   }
 }
 
 const ALLOWED_HEADERS = "Content-Type, Idempotency-Key, Last-Event-ID";
-const allowedHeaders = ({ visitorToken }: FastifyContextConfig) => (visitorToken ? "Authorization" : ALLOWED_HEADERS);
+const allowedHeaders = ({ visitorToken, resumes }: FastifyContextConfig) => {
+  if (!visitorToken) return ALLOWED_HEADERS;
+  return resumes ? "Authorization, Last-Event-ID" : "Authorization";
+};
 const PREFLIGHT_MAX_AGE_SECONDS = "600";
 
 export const cors = plugin(

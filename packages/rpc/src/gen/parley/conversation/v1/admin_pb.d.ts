@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { AuditLogEntry } from "../../rpc/v1/audit_log_pb.js";
-import type { BotDisplay, BotTexts, MessageSource, Phase } from "./conversation_pb.js";
+import type { Agent, BotDisplay, BotTexts, Handoff, MessageSource, Phase } from "./conversation_pb.js";
 import type { Tool, ToolDescription } from "../../llm/v1/types_pb.js";
 
 /**
@@ -419,6 +419,41 @@ export declare type Bot = Message<"parley.conversation.v1.Bot"> & {
    * @generated from field: string show_sources = 18;
    */
   showSources: string;
+
+  /**
+   * Whether a person of the team can take over conversations with the bot.
+   *
+   * @generated from field: bool handoff_enabled = 19;
+   */
+  handoffEnabled: boolean;
+
+  /**
+   * How many seconds a visitor who asked for a person waits for one, before the bot answers again.
+   *
+   * @generated from field: int32 handoff_wait_seconds = 20;
+   */
+  handoffWaitSeconds: number;
+
+  /**
+   * When people are there, such as "mon-fri 09:00-17:30", in the bot's time zone; empty for always.
+   *
+   * @generated from field: repeated string handoff_hours = 21;
+   */
+  handoffHours: string[];
+
+  /**
+   * After how many replies in a row in which the bot has no answer it asks for a person; 0 for never.
+   *
+   * @generated from field: int32 handoff_after_declined = 22;
+   */
+  handoffAfterDeclined: number;
+
+  /**
+   * After how many replies in a row that the visitor rates as bad the bot asks for a person; 0 for never.
+   *
+   * @generated from field: int32 handoff_after_badly_rated = 23;
+   */
+  handoffAfterBadlyRated: number;
 };
 
 /**
@@ -639,6 +674,43 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
    * @generated from field: optional string show_sources = 24;
    */
   showSources?: string | undefined;
+
+  /**
+   * Whether a person of the team can take over conversations with the bot. If it is switched off, conversations that wait for
+   * a person or have one stay so until they are resolved.
+   *
+   * @generated from field: optional bool handoff_enabled = 25;
+   */
+  handoffEnabled?: boolean | undefined;
+
+  /**
+   * How many seconds a visitor who asked for a person waits for one, before the bot answers again, 10 to 3,600; 180 for a bot
+   * without one.
+   *
+   * @generated from field: optional int32 handoff_wait_seconds = 26;
+   */
+  handoffWaitSeconds?: number | undefined;
+
+  /**
+   * When people are there. Replaces the whole list.
+   *
+   * @generated from field: optional parley.conversation.v1.HandoffHours handoff_hours = 27;
+   */
+  handoffHours?: HandoffHours | undefined;
+
+  /**
+   * After how many replies in a row in which the bot has no answer it asks for a person, 1 to 20; 0 for never.
+   *
+   * @generated from field: optional int32 handoff_after_declined = 28;
+   */
+  handoffAfterDeclined?: number | undefined;
+
+  /**
+   * After how many replies in a row that the visitor rates as bad the bot asks for a person, 1 to 20; 0 for never.
+   *
+   * @generated from field: optional int32 handoff_after_badly_rated = 29;
+   */
+  handoffAfterBadlyRated?: number | undefined;
 };
 
 /**
@@ -646,6 +718,27 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
  * Use `create(BotChangesSchema)` to create a new message.
  */
 export declare const BotChangesSchema: GenMessage<BotChanges>;
+
+/**
+ * HandoffHours wraps a list, so that an unset list differs from an empty one.
+ *
+ * @generated from message parley.conversation.v1.HandoffHours
+ */
+export declare type HandoffHours = Message<"parley.conversation.v1.HandoffHours"> & {
+  /**
+   * At most 21 ranges, each of one or more days of the week and a range of times in the bot's time zone, such as
+   * "mon-fri 09:00-17:30" or "sat 10:00-24:00"; empty for always.
+   *
+   * @generated from field: repeated string values = 1;
+   */
+  values: string[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.HandoffHours.
+ * Use `create(HandoffHoursSchema)` to create a new message.
+ */
+export declare const HandoffHoursSchema: GenMessage<HandoffHours>;
 
 /**
  * Temperature wraps a number, so that 0 differs from the provider's setting.
@@ -7385,6 +7478,237 @@ export declare type EvaluationResult = Message<"parley.conversation.v1.Evaluatio
 export declare const EvaluationResultSchema: GenMessage<EvaluationResult>;
 
 /**
+ * ChangeHandoffRequest names a session and a change.
+ *
+ * @generated from message parley.conversation.v1.ChangeHandoffRequest
+ */
+export declare type ChangeHandoffRequest = Message<"parley.conversation.v1.ChangeHandoffRequest"> & {
+  /**
+   * The session's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * take, assign or resolve.
+   *
+   * @generated from field: string action = 3;
+   */
+  action: string;
+
+  /**
+   * The person; not for resolve.
+   *
+   * @generated from field: parley.conversation.v1.Agent agent = 4;
+   */
+  agent?: Agent | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ChangeHandoffRequest.
+ * Use `create(ChangeHandoffRequestSchema)` to create a new message.
+ */
+export declare const ChangeHandoffRequestSchema: GenMessage<ChangeHandoffRequest>;
+
+/**
+ * ChangeHandoffResponse holds the resulting state.
+ *
+ * @generated from message parley.conversation.v1.ChangeHandoffResponse
+ */
+export declare type ChangeHandoffResponse = Message<"parley.conversation.v1.ChangeHandoffResponse"> & {
+  /**
+   * The state after the call.
+   *
+   * @generated from field: parley.conversation.v1.Handoff handoff = 1;
+   */
+  handoff?: Handoff | undefined;
+
+  /**
+   * Whether the call failed because another agent has the session, whom the state names. Only for take.
+   *
+   * @generated from field: bool is_taken = 2;
+   */
+  isTaken: boolean;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ChangeHandoffResponse.
+ * Use `create(ChangeHandoffResponseSchema)` to create a new message.
+ */
+export declare const ChangeHandoffResponseSchema: GenMessage<ChangeHandoffResponse>;
+
+/**
+ * PostMessageRequest is a person's message.
+ *
+ * @generated from message parley.conversation.v1.PostMessageRequest
+ */
+export declare type PostMessageRequest = Message<"parley.conversation.v1.PostMessageRequest"> & {
+  /**
+   * The session's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * A UUID that the caller generates for each message.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * The text, 1 to 4,000 characters.
+   *
+   * @generated from field: string text = 4;
+   */
+  text: string;
+
+  /**
+   * The person who writes. Required.
+   *
+   * @generated from field: parley.conversation.v1.Agent agent = 5;
+   */
+  agent?: Agent | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.PostMessageRequest.
+ * Use `create(PostMessageRequestSchema)` to create a new message.
+ */
+export declare const PostMessageRequestSchema: GenMessage<PostMessageRequest>;
+
+/**
+ * PostMessageResponse holds the stored message.
+ *
+ * @generated from message parley.conversation.v1.PostMessageResponse
+ */
+export declare type PostMessageResponse = Message<"parley.conversation.v1.PostMessageResponse"> & {
+  /**
+   * The message's ID; below 2^53.
+   *
+   * @generated from field: int64 message_id = 1;
+   */
+  messageId: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.PostMessageResponse.
+ * Use `create(PostMessageResponseSchema)` to create a new message.
+ */
+export declare const PostMessageResponseSchema: GenMessage<PostMessageResponse>;
+
+/**
+ * ListHandoffsRequest names a workspace.
+ *
+ * @generated from message parley.conversation.v1.ListHandoffsRequest
+ */
+export declare type ListHandoffsRequest = Message<"parley.conversation.v1.ListHandoffsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListHandoffsRequest.
+ * Use `create(ListHandoffsRequestSchema)` to create a new message.
+ */
+export declare const ListHandoffsRequestSchema: GenMessage<ListHandoffsRequest>;
+
+/**
+ * ListHandoffsResponse lists sessions.
+ *
+ * @generated from message parley.conversation.v1.ListHandoffsResponse
+ */
+export declare type ListHandoffsResponse = Message<"parley.conversation.v1.ListHandoffsResponse"> & {
+  /**
+   * The sessions.
+   *
+   * @generated from field: repeated parley.conversation.v1.HandedOffSession sessions = 1;
+   */
+  sessions: HandedOffSession[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListHandoffsResponse.
+ * Use `create(ListHandoffsResponseSchema)` to create a new message.
+ */
+export declare const ListHandoffsResponseSchema: GenMessage<ListHandoffsResponse>;
+
+/**
+ * HandedOffSession is a session that waits for a person or has one.
+ *
+ * @generated from message parley.conversation.v1.HandedOffSession
+ */
+export declare type HandedOffSession = Message<"parley.conversation.v1.HandedOffSession"> & {
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The slug of the session's bot.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The visitor's ID; may be empty.
+   *
+   * @generated from field: string visitor_id = 3;
+   */
+  visitorId: string;
+
+  /**
+   * The state.
+   *
+   * @generated from field: parley.conversation.v1.Handoff handoff = 4;
+   */
+  handoff?: Handoff | undefined;
+
+  /**
+   * When the session was last active, as in the transcript.
+   *
+   * @generated from field: string last_activity_at = 5;
+   */
+  lastActivityAt: string;
+
+  /**
+   * The beginning of the visitor's last message, at most 160 characters.
+   *
+   * @generated from field: string excerpt = 6;
+   */
+  excerpt: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.HandedOffSession.
+ * Use `create(HandedOffSessionSchema)` to create a new message.
+ */
+export declare const HandedOffSessionSchema: GenMessage<HandedOffSession>;
+
+/**
  * ExportFormat is the format of an export of many sessions.
  *
  * @generated from enum parley.conversation.v1.ExportFormat
@@ -8262,6 +8586,69 @@ export declare const SiteAdminService: GenService<{
     methodKind: "unary";
     input: typeof RemoveSiteRequestSchema;
     output: typeof RemoveSiteResponseSchema;
+  },
+}>;
+
+/**
+ * HandoffAdminService lets people of the team answer visitors in place of the bot.
+ *
+ * Served by gRPC to the edge only, and not on the ops port: the edge cancels a running reply when a person takes over, and
+ * wakes the visitor's browser. Help desks and the console use the edge's endpoints. See docs/handoff.md.
+ *
+ * @generated from service parley.conversation.v1.HandoffAdminService
+ */
+export declare const HandoffAdminService: GenService<{
+  /**
+   * ChangeHandoff changes who answers the visitor of a session.
+   * - take: the agent answers, unless another one does. Of several agents who take a session, one wins.
+   * - assign: the agent answers, whoever did before.
+   * - resolve: the bot answers again.
+   *
+   * Idempotent: if a repeated call finds the session as the first one left it, it changes nothing and succeeds.
+   *
+   * Errors:
+   * - NOT_FOUND (session_not_found): the session is unknown, deleted or erased, or is one of the playground.
+   * - INVALID_ARGUMENT (invalid_argument): the action needs an agent and has none.
+   *
+   * Deadline of the edge: 3 s.
+   *
+   * @generated from rpc parley.conversation.v1.HandoffAdminService.ChangeHandoff
+   */
+  changeHandoff: {
+    methodKind: "unary";
+    input: typeof ChangeHandoffRequestSchema;
+    output: typeof ChangeHandoffResponseSchema;
+  },
+  /**
+   * PostMessage stores a message of the agent who answers the visitor.
+   *
+   * Idempotent by (workspace_id, session_id, request_id).
+   *
+   * Errors:
+   * - NOT_FOUND (session_not_found): as ChangeHandoff.
+   * - FAILED_PRECONDITION (not_assigned): the session is not assigned to the agent.
+   *
+   * Deadline of the edge: 3 s.
+   *
+   * @generated from rpc parley.conversation.v1.HandoffAdminService.PostMessage
+   */
+  postMessage: {
+    methodKind: "unary";
+    input: typeof PostMessageRequestSchema;
+    output: typeof PostMessageResponseSchema;
+  },
+  /**
+   * ListHandoffs lists the sessions of a workspace that wait for a person or have one, those that have been in their state
+   * for the longest time first, at most 500 of each state.
+   *
+   * Deadline of the edge: 3 s.
+   *
+   * @generated from rpc parley.conversation.v1.HandoffAdminService.ListHandoffs
+   */
+  listHandoffs: {
+    methodKind: "unary";
+    input: typeof ListHandoffsRequestSchema;
+    output: typeof ListHandoffsResponseSchema;
   },
 }>;
 

@@ -95,6 +95,13 @@ export declare type ResolveKeyResponse = Message<"parley.conversation.v1.Resolve
   challenge: string;
 
   /**
+   * Whether visitors may ask for a person.
+   *
+   * @generated from field: bool handoff_enabled = 9;
+   */
+  handoffEnabled: boolean;
+
+  /**
    * The number of the workspace's logical shard; not set if there is only one.
    *
    * @generated from field: optional int32 shard = 15;
@@ -657,6 +664,14 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
    * @generated from field: parley.conversation.v1.Consent consent_required = 8;
    */
   consentRequired?: Consent | undefined;
+
+  /**
+   * Set if the session waits for a person or has one. The turn is then already closed as handoff, and there is no prompt. The
+   * visitor's message has the ID message_id - 1, and no message has message_id.
+   *
+   * @generated from field: parley.conversation.v1.Handoff handoff = 9;
+   */
+  handoff?: Handoff | undefined;
 };
 
 /**
@@ -664,6 +679,82 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
  * Use `create(OpenTurnResponseSchema)` to create a new message.
  */
 export declare const OpenTurnResponseSchema: GenMessage<OpenTurnResponse>;
+
+/**
+ * Handoff is the state of a session, and how it came about.
+ *
+ * @generated from message parley.conversation.v1.Handoff
+ */
+export declare type Handoff = Message<"parley.conversation.v1.Handoff"> & {
+  /**
+   * Who answers.
+   *
+   * @generated from field: parley.conversation.v1.HandoffState state = 1;
+   */
+  state: HandoffState;
+
+  /**
+   * Why the state is as it is. Of requested: visitor, model, declined or badly_rated. Of assigned: taken or assigned. Of bot:
+   * resolved, missed (nobody came in time), closed (a request outside of the hours), or empty if there was no request.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * When the state last changed, in microseconds since 1970; 0 if it never did. Each change has a later time.
+   *
+   * @generated from field: int64 changed_at_microseconds = 3;
+   */
+  changedAtMicroseconds: bigint;
+
+  /**
+   * Of requested: how many milliseconds the visitor still waits.
+   *
+   * @generated from field: int32 expires_in_ms = 4;
+   */
+  expiresInMs: number;
+
+  /**
+   * The person who answers, or was the last to do so.
+   *
+   * @generated from field: parley.conversation.v1.Agent agent = 5;
+   */
+  agent?: Agent | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.Handoff.
+ * Use `create(HandoffSchema)` to create a new message.
+ */
+export declare const HandoffSchema: GenMessage<Handoff>;
+
+/**
+ * Agent is a person of the team.
+ *
+ * @generated from message parley.conversation.v1.Agent
+ */
+export declare type Agent = Message<"parley.conversation.v1.Agent"> & {
+  /**
+   * The ID in the team's own system, 1 to 200 characters.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The name that visitors see, 1 to 200 characters.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.Agent.
+ * Use `create(AgentSchema)` to create a new message.
+ */
+export declare const AgentSchema: GenMessage<Agent>;
 
 /**
  * Consent is what a visitor must agree to before a bot reads a message.
@@ -1336,6 +1427,14 @@ export declare type CloseTurnResponse = Message<"parley.conversation.v1.CloseTur
    * @generated from field: string error_code = 6;
    */
   errorCode: string;
+
+  /**
+   * Set if this turn has asked for a person: the model called request_human, or the bot's rule about replies without an answer
+   * applied. A repeated call may leave it out.
+   *
+   * @generated from field: parley.conversation.v1.Handoff handoff = 7;
+   */
+  handoff?: Handoff | undefined;
 };
 
 /**
@@ -1672,6 +1771,13 @@ export declare type VisitorMessage = Message<"parley.conversation.v1.VisitorMess
    * @generated from field: repeated parley.conversation.v1.MessageSource sources = 8;
    */
   sources: MessageSource[];
+
+  /**
+   * The person who wrote it; unset for other messages. Such a message is a reply whose outcome is DONE.
+   *
+   * @generated from field: parley.conversation.v1.Agent agent = 9;
+   */
+  agent?: Agent | undefined;
 };
 
 /**
@@ -1679,6 +1785,298 @@ export declare type VisitorMessage = Message<"parley.conversation.v1.VisitorMess
  * Use `create(VisitorMessageSchema)` to create a new message.
  */
 export declare const VisitorMessageSchema: GenMessage<VisitorMessage>;
+
+/**
+ * RequestHandoffRequest names a session and its visitor.
+ *
+ * @generated from message parley.conversation.v1.RequestHandoffRequest
+ */
+export declare type RequestHandoffRequest = Message<"parley.conversation.v1.RequestHandoffRequest"> & {
+  /**
+   * The session's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot behind the caller's public key, a UUID. The session must belong to it.
+   *
+   * @generated from field: string bot_id = 2;
+   */
+  botId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * The visitor, as in OpenTurnRequest.
+   *
+   * @generated from field: string visitor_id = 4;
+   */
+  visitorId: string;
+
+  /**
+   * As in OpenTurnRequest.
+   *
+   * @generated from field: bool visitor_verified = 5;
+   */
+  visitorVerified: boolean;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RequestHandoffRequest.
+ * Use `create(RequestHandoffRequestSchema)` to create a new message.
+ */
+export declare const RequestHandoffRequestSchema: GenMessage<RequestHandoffRequest>;
+
+/**
+ * RequestHandoffResponse holds the state.
+ *
+ * @generated from message parley.conversation.v1.RequestHandoffResponse
+ */
+export declare type RequestHandoffResponse = Message<"parley.conversation.v1.RequestHandoffResponse"> & {
+  /**
+   * The state after the request.
+   *
+   * @generated from field: parley.conversation.v1.Handoff handoff = 1;
+   */
+  handoff?: Handoff | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RequestHandoffResponse.
+ * Use `create(RequestHandoffResponseSchema)` to create a new message.
+ */
+export declare const RequestHandoffResponseSchema: GenMessage<RequestHandoffResponse>;
+
+/**
+ * ReadHandoffRequest names a session, its visitor and what the reader has already.
+ *
+ * @generated from message parley.conversation.v1.ReadHandoffRequest
+ */
+export declare type ReadHandoffRequest = Message<"parley.conversation.v1.ReadHandoffRequest"> & {
+  /**
+   * The session's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot behind the caller's public key, a UUID. The session must belong to it.
+   *
+   * @generated from field: string bot_id = 2;
+   */
+  botId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * The visitor, as in OpenTurnRequest.
+   *
+   * @generated from field: string visitor_id = 4;
+   */
+  visitorId: string;
+
+  /**
+   * As in OpenTurnRequest.
+   *
+   * @generated from field: bool visitor_verified = 5;
+   */
+  visitorVerified: boolean;
+
+  /**
+   * Only messages with a higher ID.
+   *
+   * @generated from field: int64 after = 6;
+   */
+  after: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ReadHandoffRequest.
+ * Use `create(ReadHandoffRequestSchema)` to create a new message.
+ */
+export declare const ReadHandoffRequestSchema: GenMessage<ReadHandoffRequest>;
+
+/**
+ * ReadHandoffResponse holds the state and a page of at most 50 messages.
+ *
+ * @generated from message parley.conversation.v1.ReadHandoffResponse
+ */
+export declare type ReadHandoffResponse = Message<"parley.conversation.v1.ReadHandoffResponse"> & {
+  /**
+   * The state.
+   *
+   * @generated from field: parley.conversation.v1.Handoff handoff = 1;
+   */
+  handoff?: Handoff | undefined;
+
+  /**
+   * The messages, in ascending order.
+   *
+   * @generated from field: repeated parley.conversation.v1.HandoffMessage messages = 2;
+   */
+  messages: HandoffMessage[];
+
+  /**
+   * Whether there are more messages.
+   *
+   * @generated from field: bool has_more = 3;
+   */
+  hasMore: boolean;
+
+  /**
+   * What to send as after to get the messages after these.
+   *
+   * @generated from field: int64 position = 4;
+   */
+  position: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ReadHandoffResponse.
+ * Use `create(ReadHandoffResponseSchema)` to create a new message.
+ */
+export declare const ReadHandoffResponseSchema: GenMessage<ReadHandoffResponse>;
+
+/**
+ * HandoffMessage is a message of a visitor or of a person.
+ *
+ * @generated from message parley.conversation.v1.HandoffMessage
+ */
+export declare type HandoffMessage = Message<"parley.conversation.v1.HandoffMessage"> & {
+  /**
+   * The message's ID.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * The text.
+   *
+   * @generated from field: string content = 2;
+   */
+  content: string;
+
+  /**
+   * When the message was written, as in the transcript.
+   *
+   * @generated from field: string created_at = 3;
+   */
+  createdAt: string;
+
+  /**
+   * The person who wrote it; unset for the visitor's messages.
+   *
+   * @generated from field: parley.conversation.v1.Agent agent = 4;
+   */
+  agent?: Agent | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.HandoffMessage.
+ * Use `create(HandoffMessageSchema)` to create a new message.
+ */
+export declare const HandoffMessageSchema: GenMessage<HandoffMessage>;
+
+/**
+ * ListRunningTurnsRequest names a session.
+ *
+ * @generated from message parley.conversation.v1.ListRunningTurnsRequest
+ */
+export declare type ListRunningTurnsRequest = Message<"parley.conversation.v1.ListRunningTurnsRequest"> & {
+  /**
+   * The session's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListRunningTurnsRequest.
+ * Use `create(ListRunningTurnsRequestSchema)` to create a new message.
+ */
+export declare const ListRunningTurnsRequestSchema: GenMessage<ListRunningTurnsRequest>;
+
+/**
+ * ListRunningTurnsResponse lists turns.
+ *
+ * @generated from message parley.conversation.v1.ListRunningTurnsResponse
+ */
+export declare type ListRunningTurnsResponse = Message<"parley.conversation.v1.ListRunningTurnsResponse"> & {
+  /**
+   * The turns, without an end.
+   *
+   * @generated from field: repeated parley.conversation.v1.StoredTurn turns = 1;
+   */
+  turns: StoredTurn[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListRunningTurnsResponse.
+ * Use `create(ListRunningTurnsResponseSchema)` to create a new message.
+ */
+export declare const ListRunningTurnsResponseSchema: GenMessage<ListRunningTurnsResponse>;
+
+/**
+ * HandoffState is who answers the visitor of a session.
+ *
+ * @generated from enum parley.conversation.v1.HandoffState
+ */
+export enum HandoffState {
+  /**
+   * Not valid; never sent.
+   *
+   * @generated from enum value: HANDOFF_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The bot.
+   *
+   * @generated from enum value: HANDOFF_STATE_BOT = 1;
+   */
+  BOT = 1,
+
+  /**
+   * Nobody: the visitor waits for a person.
+   *
+   * @generated from enum value: HANDOFF_STATE_REQUESTED = 2;
+   */
+  REQUESTED = 2,
+
+  /**
+   * A person.
+   *
+   * @generated from enum value: HANDOFF_STATE_ASSIGNED = 3;
+   */
+  ASSIGNED = 3,
+}
+
+/**
+ * Describes the enum parley.conversation.v1.HandoffState.
+ */
+export declare const HandoffStateSchema: GenEnum<HandoffState>;
 
 /**
  * TurnOutcome is how a turn ended. The value names without TURN_OUTCOME_, in lower case, are message statuses of
@@ -1735,6 +2133,13 @@ export enum TurnOutcome {
    * @generated from enum value: TURN_OUTCOME_INTERRUPTED = 6;
    */
   INTERRUPTED = 6,
+
+  /**
+   * OpenTurn stored the message for a person of the team. The turn has no reply. Only OpenTurn closes a turn so.
+   *
+   * @generated from enum value: TURN_OUTCOME_HANDOFF = 7;
+   */
+  HANDOFF = 7,
 }
 
 /**
@@ -1956,6 +2361,54 @@ export declare const ConversationService: GenService<{
     methodKind: "unary";
     input: typeof ListVisitorMessagesRequestSchema;
     output: typeof ListVisitorMessagesResponseSchema;
+  },
+  /**
+   * RequestHandoff asks for a person on behalf of a visitor, and returns the resulting state. If the session waits for a person
+   * or has one already, or if the bot has no handoff or is outside of its hours, it does not ask.
+   *
+   * Errors:
+   * - NOT_FOUND (session_not_found): the session does not exist, belongs to another bot, was deleted or erased, or has a
+   *   verified visitor, and the request does not have the same one.
+   * - NOT_FOUND (bot_not_found): the workspace has no such bot.
+   * - FAILED_PRECONDITION (handoff_off): the bot has no handoff.
+   * - FAILED_PRECONDITION (visitor_mismatch): as for OpenTurn.
+   * - RESOURCE_EXHAUSTED (overloaded): as for ResolveKey.
+   *
+   * Deadline: 3 s. Idempotent while the visitor waits: if the response is lost, the visitor asks again.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.RequestHandoff
+   */
+  requestHandoff: {
+    methodKind: "unary";
+    input: typeof RequestHandoffRequestSchema;
+    output: typeof RequestHandoffResponseSchema;
+  },
+  /**
+   * ReadHandoff reads the state of a session, and the messages of the visitor and of people in it. It leaves out the bot's
+   * turns. Message IDs rise in the order in which the messages become visible, so a reader that asks for those after the last
+   * one that it has gets each once.
+   *
+   * Errors: as RequestHandoff, without those about the bot.
+   * Deadline: 3 s.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.ReadHandoff
+   */
+  readHandoff: {
+    methodKind: "unary";
+    input: typeof ReadHandoffRequestSchema;
+    output: typeof ReadHandoffResponseSchema;
+  },
+  /**
+   * ListRunningTurns lists the running turns of a session, so that the edge can cancel them when a person takes it over.
+   *
+   * Deadline: 3 s.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.ListRunningTurns
+   */
+  listRunningTurns: {
+    methodKind: "unary";
+    input: typeof ListRunningTurnsRequestSchema;
+    output: typeof ListRunningTurnsResponseSchema;
   },
 }>;
 

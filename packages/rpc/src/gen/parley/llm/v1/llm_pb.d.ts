@@ -438,6 +438,14 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
    * @generated from field: bool cites_sources = 11;
    */
   citesSources: boolean;
+
+  /**
+   * Whether the model may call the built-in tool request_human, with which it asks for a person of the team. The caller reads the
+   * call from the generation's tool calls.
+   *
+   * @generated from field: bool can_request_human = 12;
+   */
+  canRequestHuman: boolean;
 };
 
 /**

@@ -1,0 +1,68 @@
+import type { ServiceImplementation } from "@parley/rpc";
+import type { Agent, ChangeHandoffRequest, HandoffAdminService, PostMessageRequest } from "@parley/rpc/conversation";
+import { type Database, invalidArgument, isUuid, isWorkspaceId, ServiceError } from "@parley/service-kit";
+import { sessionNotFound } from "../sessions/index.ts";
+import type { HandoffMetrics } from "./handoff.metrics.ts";
+import { assignHandoff, type Change, readHandoffState, resolveHandoff, takeHandoff } from "./handoff.store.ts";
+import { storeAgentMessage } from "./handoff-messages.store.ts";
+import { toHandoffMessage } from "./handoff-state.store.ts";
+import { listHandoffs } from "./list-handoffs.store.ts";
+
+export type HandoffAdminDeps = { database: Database; metrics: HandoffMetrics };
+
+/** The calls of people who answer visitors. gRPC serves them to the edge. */
+export function createHandoffAdmin({
+  database,
+  metrics,
+}: HandoffAdminDeps): ServiceImplementation<typeof HandoffAdminService> {
+  return {
+    async changeHandoff(request) {
+      requireSession(request);
+      const change = await applyAction(database, request);
+      if (change !== undefined) report(metrics, change);
+      const handoff = change?.handoff ?? (await readHandoffState(database, request));
+      if (handoff === undefined) throw sessionNotFound();
+      const isOthers = handoff.state === "assigned" && handoff.agentId !== request.agent?.id;
+      return { handoff: toHandoffMessage(handoff), isTaken: request.action === "take" && isOthers };
+    },
+    async postMessage(request) {
+      requireSession(request);
+      const { workspaceId, sessionId, requestId, text } = request;
+      const { id: agentId, name: agentName } = requireAgent(request);
+      const message = { workspaceId, sessionId, requestId, text, agentId, agentName };
+      const messageId = await storeAgentMessage(database, message);
+      if (messageId !== undefined) return { messageId: BigInt(messageId) };
+      if ((await readHandoffState(database, request)) === undefined) throw sessionNotFound();
+      throw new ServiceError("failed_precondition", "not_assigned", "the session is not assigned to the agent");
+    },
+    async listHandoffs({ workspaceId }) {
+      if (!isWorkspaceId(workspaceId)) return { sessions: [] };
+      const requested = await listHandoffs(database, workspaceId, "requested");
+      const assigned = await listHandoffs(database, workspaceId, "assigned");
+      const sessions = [...requested, ...assigned];
+      return { sessions: sessions.map((session) => ({ ...session, handoff: toHandoffMessage(session.handoff) })) };
+    },
+  };
+}
+
+function applyAction(database: Database, request: ChangeHandoffRequest): Promise<Change | undefined> {
+  if (request.action === "resolve") return resolveHandoff(database, request);
+  const agent = requireAgent(request);
+  return request.action === "take" ? takeHandoff(database, request, agent) : assignHandoff(database, request, agent);
+}
+
+function report(metrics: HandoffMetrics, change: Change): void {
+  if (change.handoff.state === "assigned") {
+    metrics.count("assigned");
+    metrics.observeWait(change);
+  } else metrics.count("resolved");
+}
+
+function requireSession({ workspaceId, sessionId }: ChangeHandoffRequest | PostMessageRequest): void {
+  if (!isWorkspaceId(workspaceId) || !isUuid(sessionId)) throw sessionNotFound();
+}
+
+function requireAgent({ agent }: { agent?: Agent | undefined }): Agent {
+  if (agent === undefined) throw invalidArgument("agent must be set");
+  return agent;
+}

@@ -1,0 +1,6 @@
+export { createHandoffAdmin } from "./handoff.admin.ts";
+export { createHandoffMetrics, type HandoffMetrics, registerHandoffGauges } from "./handoff.metrics.ts";
+export type { Change } from "./handoff.store.ts";
+export { expireHandoffs } from "./handoff.worker.ts";
+export { handoffSql, type StoredHandoff, toAgent, toHandoffMessage } from "./handoff-state.store.ts";
+export { applyRequestRule, askForPerson, canRequestHandoff, type RequestDeps } from "./request-handoff.service.ts";

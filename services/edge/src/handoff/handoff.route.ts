@@ -1,0 +1,226 @@
+import { isParleyError, type RpcClient, RpcError, status } from "@parley/rpc";
+import {
+  type HandedOffSession,
+  type Handoff,
+  HandoffAdminService,
+  PostMessageRequestSchema,
+} from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
+import { isUuid } from "@parley/service-kit";
+import type { FastifyInstance } from "fastify";
+import Type, { type Static } from "typebox";
+import { v7 as uuidv7 } from "uuid";
+import { type AuthDeps, operatorEndpoint } from "../auth/index.ts";
+import { HttpError, json, MAX_SMALL_BODY_BYTES, NO_STORE, refused, unavailableError } from "../http/index.ts";
+import type { LiveBus } from "../live/index.ts";
+import { POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { HandoffState, toHandoffBody } from "../turns/index.ts";
+import { cancelRunningReplies, type TakeOverDeps } from "./take-over.service.ts";
+
+export type HandoffDeps = AuthDeps &
+  TakeOverDeps & {
+    limiter: RateLimiter;
+    handoffs: RpcClient<typeof HandoffAdminService>;
+    liveBus: LiveBus;
+  };
+
+const TIMEOUT_MS = 3_000;
+const { method } = HandoffAdminService;
+const COUNTED = "requests about conversations with people";
+
+const Params = Type.Object({ session_id: Type.String({ description: "The session." }) });
+const text = (max: number, description: string) =>
+  Type.String({ minLength: 1, "x-not-blank": true, maxLength: max, description });
+const Agent = Type.Object(
+  { id: text(200, "The person's id in your own system."), name: text(200, "The name that visitors see.") },
+  { title: "Agent", description: "A person of the team." },
+);
+const OwnedState = Type.Object(
+  { ...HandoffState.properties, agent: Type.Optional(Agent) },
+  { title: "OwnedHandoffState" },
+);
+
+const SESSION_NOT_FOUND = refused(
+  "The session does not exist, was deleted, belongs to another workspace or to the playground, or is not a UUID.",
+  "session_not_found",
+);
+const INVALID = refused(
+  "The body is not JSON (`invalid_json`), or a field is missing or invalid (`invalid_message`).",
+  "invalid_json",
+  "invalid_message",
+);
+
+const Change = Type.Object(
+  {
+    action: Type.Enum(["take", "assign", "resolve", "typing"], {
+      description:
+        "`take`: the agent answers, unless another one does. `assign`: the agent answers, whoever did before. `resolve`: the bot answers again. `typing`: shows the visitor for 5 s that the agent is typing.",
+    }),
+    agent: Type.Optional(Agent),
+  },
+  {
+    title: "HandoffChange",
+    if: { properties: { action: { const: "resolve" } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: {},
+    else: { required: ["agent"] },
+  },
+);
+
+const Message = Type.Object(
+  {
+    text: text(limitsOf(PostMessageRequestSchema.field.text).max, "The message."),
+    agent: Agent,
+    request_id: Type.Optional(
+      Type.String({
+        format: "uuid",
+        description: "A UUID of this message. A repeated request with the same one stores nothing.",
+      }),
+    ),
+  },
+  { title: "AgentMessage" },
+);
+
+const Listed = Type.Object({
+  conversations: Type.Array(
+    Type.Object(
+      {
+        id: Type.String({ format: "uuid" }),
+        bot_slug: Type.String(),
+        visitor_id: Type.String(),
+        last_activity_at: Type.String(),
+        excerpt: Type.String({ description: "The beginning of the visitor's last message, at most 160 characters." }),
+        since: Type.String({ description: "When the state last changed." }),
+        handoff: OwnedState,
+      },
+      { title: "HandedOffConversation" },
+    ),
+  ),
+});
+
+/** The owner API for people who answer visitors. */
+export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
+  const shared = { policy: POLICIES.handoffs, counted: COUNTED };
+  operatorEndpoint(app, deps, {
+    ...shared,
+    method: "POST",
+    url: "/api/conversations/:session_id/handoff/",
+    bodyLimit: MAX_SMALL_BODY_BYTES,
+    calls: method.changeHandoff,
+    schema: { params: Params, body: Change },
+    operation: {
+      operationId: "changeHandoff",
+      summary: "Take over, assign or resolve a conversation",
+      description:
+        "Changes who answers the visitor, and returns it. A takeover cancels a running reply of the bot; what the visitor has of it is kept. Needs the role `owner`.",
+      responses: {
+        200: json("Who answers the visitor.", OwnedState),
+        400: INVALID,
+        404: SESSION_NOT_FOUND,
+        409: { ...refused("Another agent has the conversation.", "already_assigned"), fields: { agent: Agent } },
+      },
+    },
+    handler: async ({ params, body, log }, reply, { workspaceId }): Promise<Static<typeof OwnedState>> => {
+      const sessionId = requireSessionId(params.session_id);
+      const session = { workspaceId, sessionId };
+      reply.header("cache-control", "no-store");
+      const { action, agent } = body;
+      if (action === "typing") {
+        deps.liveBus.publish({ ...session, type: "typing", name: agent?.name ?? "" });
+        return { state: "assigned", reason: "", expires_in_ms: 0, ...(agent && { agent }) };
+      }
+      const { handoff, isTaken } = await deps.handoffs
+        .changeHandoff({ ...session, action, ...(agent && { agent }) }, { timeoutMs: TIMEOUT_MS })
+        .catch(translate);
+      if (handoff === undefined) throw unavailableError(undefined);
+      const state = toOwnedState(handoff);
+      if (isTaken) throw new HttpError(409, "already_assigned", {}, { fields: { agent: state.agent } });
+      if (action !== "resolve") await cancelRunningReplies(deps, session, log);
+      deps.liveBus.publish({ ...session, type: "changed" });
+      return state;
+    },
+  });
+  operatorEndpoint(app, deps, {
+    ...shared,
+    method: "POST",
+    url: "/api/conversations/:session_id/messages/",
+    bodyLimit: MAX_SMALL_BODY_BYTES,
+    calls: method.postMessage,
+    schema: { params: Params, body: Message },
+    operation: {
+      operationId: "postMessage",
+      summary: "Answer a visitor",
+      description:
+        "Stores a message of the agent who has the conversation, and shows it to the visitor. Needs the role `owner`.",
+      responses: {
+        200: json("The stored message.", Type.Object({ id: Type.String({ description: "The message's id." }) })),
+        400: INVALID,
+        404: SESSION_NOT_FOUND,
+        409: refused("The conversation is not assigned to the agent.", "not_assigned"),
+      },
+    },
+    handler: async ({ params, body }, reply, { workspaceId }) => {
+      const session = { workspaceId, sessionId: requireSessionId(params.session_id) };
+      const { text, agent, request_id: requestId = uuidv7() } = body;
+      const { messageId } = await deps.handoffs
+        .postMessage({ ...session, requestId, text, agent }, { timeoutMs: TIMEOUT_MS })
+        .catch(translate);
+      deps.liveBus.publish({ ...session, type: "changed" });
+      reply.header("cache-control", "no-store");
+      return { id: String(messageId) };
+    },
+  });
+  operatorEndpoint(app, deps, {
+    ...shared,
+    method: "GET",
+    url: "/api/handoffs/",
+    calls: method.listHandoffs,
+    schema: {},
+    operation: {
+      operationId: "listHandoffs",
+      summary: "List conversations with people",
+      description:
+        "Lists the conversations that wait for a person, then those that have one; in each group, those that have been so for the longest time first, at most 500. Needs the role `viewer` or `owner`.",
+      responses: { 200: json("The conversations.", Listed, NO_STORE as never) },
+    },
+    handler: async (_request, reply, { workspaceId }): Promise<Static<typeof Listed>> => {
+      const { sessions } = await deps.handoffs
+        .listHandoffs({ workspaceId }, { timeoutMs: TIMEOUT_MS })
+        .catch(translate);
+      reply.header("cache-control", "no-store");
+      return { conversations: sessions.map(toListed) };
+    },
+  });
+}
+
+function requireSessionId(id: string): string {
+  if (!isUuid(id)) throw new HttpError(404, "session_not_found");
+  return id.toLowerCase();
+}
+
+function translate(error: unknown): never {
+  if (isParleyError(error, status.NOT_FOUND)) throw new HttpError(404, "session_not_found", {}, { cause: error });
+  if (error instanceof RpcError && isParleyError(error, status.FAILED_PRECONDITION))
+    throw new HttpError(409, error.code, {}, { cause: error });
+  throw unavailableError(error);
+}
+
+function toOwnedState(handoff: Handoff): Static<typeof OwnedState> {
+  const { agent } = handoff;
+  const { state, reason, expires_in_ms } = toHandoffBody(handoff);
+  return { state, reason, expires_in_ms, ...(agent && { agent: { id: agent.id, name: agent.name } }) };
+}
+
+function toListed({ id, botSlug, visitorId, lastActivityAt, excerpt, handoff }: HandedOffSession) {
+  if (handoff === undefined) throw unavailableError(undefined);
+  const since = new Date(Number(handoff.changedAtMicroseconds / 1_000n)).toISOString();
+  return {
+    id,
+    bot_slug: botSlug,
+    visitor_id: visitorId,
+    last_activity_at: lastActivityAt,
+    excerpt,
+    since,
+    handoff: toOwnedState(handoff),
+  };
+}

@@ -1,0 +1,401 @@
+// An id in a title, such as [D32/1-2], names the sentences of the contract that the test proves. ../sentences.ts lists them.
+
+import { randomUUID } from "node:crypto";
+import type { SseEvent } from "@parley/test-support";
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { readChat } from "../../system/chat.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
+import { newClientAddress, signVisitorToken } from "../../system/visitors.ts";
+import { type Api, type ApiRequest, type ApiResponse, bearer } from "../support/api.ts";
+import {
+  addBot,
+  addIdentityKey,
+  type ContractSystem,
+  formatDetail,
+  formatError,
+  formatRefusal,
+  memberClaims,
+  readTranscript,
+  UNKNOWN_KEY,
+  waitForUsedMessages,
+} from "../support/contract-system.ts";
+import { eventNames, eventsOf, promptOf } from "../support/stream.ts";
+
+const ANNA = { id: "a1", name: "Anna" };
+const BEN = { id: "b2", name: "Ben" };
+
+export function handoffSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
+  let api: Api;
+  let tenant: Tenant;
+  let token: string;
+
+  beforeAll(async () => {
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin, { plan: "scale" });
+    await enableHandoff(tenant);
+    token = await signIn(tenant);
+  });
+  beforeEach(() => system.provider.reset());
+
+  const enableHandoff = ({ workspaceId, botSlug: slug }: Tenant, changes: object = {}) =>
+    system.admin.bots.updateBot({ workspaceId, slug, changes: { handoffEnabled: true, ...changes } });
+  const signIn = (of: Tenant, role = "parley-owner") => system.sso.sign({ ...memberClaims(system, of), roles: [role] });
+
+  const asVisitor = (fields: object, of = tenant): ApiRequest => ({
+    method: "POST",
+    path: "/api/chat/handoff/",
+    headers: { origin: of.origin },
+    body: { public_key: of.publicKey, ...fields },
+  });
+  const asOwner = (path: string, body?: object, headers = bearer(token)): ApiRequest => ({
+    method: body === undefined ? "GET" : "POST",
+    path,
+    headers,
+    ...(body && { body }),
+  });
+  const change = (session: string, action: string, agent: object | undefined = ANNA) =>
+    api.call(asOwner(`/api/conversations/${session}/handoff/`, { action, agent }));
+  const answer = (session: string, text: string, agent = ANNA, fields: object = {}) =>
+    api.call(asOwner(`/api/conversations/${session}/messages/`, { text, agent, ...fields }));
+  const livePath = (session: string, query = "", of = tenant) =>
+    `/api/chat/live/?public_key=${of.publicKey}&session_id=${session}${query}`;
+  const expectOk = (response: ApiResponse) => {
+    expect(response.status, response.text).toBe(200);
+    return response.body as Record<string, unknown>;
+  };
+
+  async function startSession(of = tenant): Promise<string> {
+    const session_id = randomUUID();
+    expect((await api.chat(of, { session_id })).done?.finish_reason).toBe("stop");
+    return session_id;
+  }
+
+  /** Opens a live stream. `next` returns its next event; `received` are those before. The stream ends with the test. */
+  async function follow(session: string, { query = "", headers = {} as Record<string, string> } = {}) {
+    const controller = new AbortController();
+    onTestFinished(() => controller.abort());
+    const path = livePath(session, query);
+    const response = await api.send({
+      path,
+      headers: { origin: tenant.origin, ...headers },
+      signal: controller.signal,
+    });
+    expect(response.status).toBe(200);
+    const events = eventsOf(response);
+    const received: SseEvent[] = [];
+    const next = async () => {
+      const { value } = await events.next();
+      if (value === undefined) throw new Error("the stream has ended");
+      received.push(value);
+      const { status, headers: responseHeaders } = response;
+      const answered = { method: "GET", path: "/api/chat/live/", status, headers: responseHeaders, events: [value] };
+      api.recordResponse(api.description.check(answered as never));
+      return value;
+    };
+    return { next, received, close: () => controller.abort() };
+  }
+
+  test("a visitor asks for a person, who takes over, answers and gives the conversation back [D53/1-5]", async () => {
+    const session = await startSession();
+    const usedBefore = await waitForUsedMessages(system, tenant);
+    const calls = system.provider.requests.length;
+    const asked = expectOk(await api.call(asVisitor({ session_id: session })));
+    expect(asked).toMatchObject({ state: "requested", reason: "visitor" });
+    expect(asked.expires_in_ms).toBeGreaterThan(170_000);
+    expect(expectOk(await api.call(asVisitor({ session_id: session })))).toMatchObject({ state: "requested" });
+    const live = await follow(session);
+    expect(await live.next()).toMatchObject({ event: "state", data: { state: "requested" } });
+
+    const waiting = await api.chat(tenant, { session_id: session, message: "Anybody?" });
+    expect(eventNames(waiting)).toEqual(["meta", "done"]);
+    expect(waiting.done).toEqual({ finish_reason: "handoff", tokens_in: 0, tokens_out: 0, latency_ms: 0, model: "" });
+    const messageId = String(Number(waiting.meta?.message_id) - 1);
+    expect(await live.next()).toMatchObject({
+      id: messageId,
+      event: "message",
+      data: { id: messageId, role: "user", content: "Anybody?" },
+    });
+
+    expect(expectOk(await change(session, "take"))).toMatchObject({ state: "assigned", reason: "taken", agent: ANNA });
+    expect(await live.next()).toMatchObject({
+      event: "state",
+      data: { state: "assigned", agent: { name: "Anna" } },
+    });
+    expectOk(await change(session, "typing"));
+    expect(await live.next()).toMatchObject({ event: "typing", data: { agent: { name: "Anna" } } });
+    const { id } = expectOk(await answer(session, "I am Anna."));
+    const message = { id, role: "assistant", content: "I am Anna.", agent: { name: "Anna" } };
+    expect(await live.next()).toMatchObject({ id, event: "message", data: message });
+    expect(expectOk(await change(session, "resolve", undefined))).toMatchObject({ state: "bot", reason: "resolved" });
+    expect(await live.next()).toMatchObject({ event: "state", data: { state: "bot", reason: "resolved" } });
+
+    expect(system.provider.requests).toHaveLength(calls);
+    expect(await waitForUsedMessages(system, tenant)).toBe(usedBefore);
+    const back = await api.chat(tenant, { session_id: session, message: "And now?" });
+    expect(back.done?.finish_reason).toBe("stop");
+    const prompt = promptOf(system, calls).map(({ role, content }) => `${role}: ${content}`);
+    expect(prompt.slice(-3)).toEqual(["user: Anybody?", "assistant: I am Anna.", "user: And now?"]);
+    const { messages } = await readTranscript(system, tenant, session);
+    expect(messages.map(({ role, model }) => `${role} ${model === "" ? "" : String(model).split(":")[0]}`)).toEqual([
+      "user ",
+      "assistant openai",
+      "user ",
+      "assistant human",
+      "user ",
+      "assistant openai",
+    ]);
+    expect(messages[3]).toMatchObject({ model: "human:a1", tokens_in: 0, tokens_out: 0, status: "done" });
+  });
+
+  test("a client that connects again gets each message once, by after or Last-Event-ID [D53/6]", async () => {
+    const session = await startSession();
+    expectOk(await change(session, "take"));
+    const ids: unknown[] = [];
+    for (const text of ["one", "two", "three"]) ids.push(expectOk(await answer(session, text)).id);
+    const contentsAfter = async (options: Parameters<typeof follow>[1], count: number) => {
+      const live = await follow(session, options);
+      for (let i = 0; i <= count; i++) await live.next();
+      live.close();
+      return live.received.slice(1).map(({ data }) => (data as { content: string }).content);
+    };
+    expect(await contentsAfter({}, 3)).toEqual(["one", "two", "three"]);
+    expect(await contentsAfter({ query: `&after=${ids[0]}` }, 2)).toEqual(["two", "three"]);
+    const headers = { "last-event-id": String(ids[1]) };
+    expect(await contentsAfter({ query: `&after=${ids[0]}`, headers }, 1)).toEqual(["three"]);
+  });
+
+  test("a repeated message of an agent or a visitor is stored once [D53/7]", async () => {
+    const session = await startSession();
+    expectOk(await change(session, "take"));
+    const request_id = randomUUID();
+    const sent = [
+      await answer(session, "Hello", ANNA, { request_id }),
+      await answer(session, "Hello", ANNA, { request_id }),
+    ];
+    expect(new Set(sent.map((each) => expectOk(each).id)).size).toBe(1);
+    const headers = { "idempotency-key": randomUUID() };
+    const first = await api.chat(tenant, { session_id: session, message: "Hi" }, headers);
+    const second = await api.chat(tenant, { session_id: session, message: "Hi" }, headers);
+    expect(second.events).toEqual(first.events);
+    expect(first.done?.finish_reason).toBe("handoff");
+    expect((await readTranscript(system, tenant, session)).messages.slice(2)).toMatchObject([
+      { content: "Hello" },
+      { content: "Hi" },
+    ]);
+    const key = headers["idempotency-key"];
+    const stop = { public_key: tenant.publicKey, session_id: session, idempotency_key: key };
+    const stopped = await api.call({
+      method: "POST",
+      path: "/api/chat/stop/",
+      headers: { origin: tenant.origin },
+      body: stop,
+    });
+    expect(expectOk(stopped)).toEqual({ status: "handoff" });
+  });
+
+  test("of two agents who take a conversation, one gets it, and the other the name of the first [D53/3]", async () => {
+    const session = await startSession();
+    const answers = await Promise.all([change(session, "take", ANNA), change(session, "take", BEN)]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    const winner = (answers.find(({ status }) => status === 200)?.body as { agent?: object } | undefined)?.agent;
+    const loser = answers.find(({ status }) => status === 409)?.body;
+    expect(loser).toEqual({ detail: "already_assigned", agent: winner });
+    expectOk(await change(session, "assign", BEN));
+    expect(formatRefusal(await answer(session, "Hello", ANNA))).toBe(formatDetail(409, "not_assigned"));
+    expectOk(await answer(session, "Hello", BEN));
+    const { conversations } = expectOk(await api.call(asOwner("/api/handoffs/"))) as {
+      conversations: { id: string; handoff: object }[];
+    };
+    expect(conversations.find(({ id }) => id === session)?.handoff).toMatchObject({ state: "assigned", agent: BEN });
+  });
+
+  test("a takeover cancels the running reply, and keeps what the visitor has of it [D53/8]", async () => {
+    const slow = await addBot(system, tenant, "slow-handoff", "openai:tokens-50-every-100");
+    await enableHandoff(slow);
+    const session = randomUUID();
+    const usedBefore = await waitForUsedMessages(system, tenant);
+    const response = await api.openChat(slow, { session_id: session });
+    const events = eventsOf(response);
+    let shown = "";
+    while (shown === "") {
+      const { value } = await events.next();
+      if (value?.event === "token") shown += (value.data as { text: string }).text;
+    }
+    expectOk(await change(session, "take"));
+    let finish: unknown;
+    for (let { value } = await events.next(); value !== undefined; { value } = await events.next()) {
+      if (value.event === "token") shown += (value.data as { text: string }).text;
+      if (value.event === "done") finish = (value.data as { finish_reason: string }).finish_reason;
+    }
+    expect(finish).toBe("cancelled");
+    const { messages } = await readTranscript(system, tenant, session);
+    expect(messages[1]).toMatchObject({ status: "cancelled", content: shown });
+    expect(await waitForUsedMessages(system, tenant)).toBe(usedBefore);
+    const next = await readChat(await api.openChat(slow, { session_id: session, message: "Hello?" }));
+    expect(next.done?.finish_reason).toBe("handoff");
+  });
+
+  test("nobody is asked outside of the hours, and a request that nobody answers ends by itself [D53/9]", async () => {
+    const bot = await addBot(system, tenant, "closed-handoff");
+    const today = new Date().getUTCDay();
+    const days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+    await enableHandoff(bot, { handoffHours: { values: [`${days[(today + 3) % 7]} 10:00-11:00`] } });
+    const session = await startSession(bot);
+    expect(expectOk(await api.call(asVisitor({ session_id: session }, bot)))).toMatchObject({
+      state: "bot",
+      reason: "closed",
+    });
+    expect((await api.chat(bot, { session_id: session })).done?.finish_reason).toBe("stop");
+    const impatient = await addBot(system, tenant, "impatient-handoff");
+    await enableHandoff(impatient, { handoffWaitSeconds: 10 });
+    const waiting = await startSession(impatient);
+    expectOk(await api.call(asVisitor({ session_id: waiting }, impatient)));
+    await expect
+      .poll(async () => (await api.chat(impatient, { session_id: waiting })).done?.finish_reason, {
+        timeout: 25_000,
+        interval: 1_000,
+      })
+      .toBe("stop");
+  }, 60_000);
+
+  test("a bot asks for a person after the replies that its rules name [D53/10]", async () => {
+    const bot = await addBot(system, tenant, "rated-handoff");
+    await enableHandoff(bot, { handoffAfterBadlyRated: 1 });
+    const session = randomUUID();
+    const { meta } = await api.chat(bot, { session_id: session });
+    await api.rateMessage(bot, { session_id: session, message_id: meta?.message_id, rating: "down" });
+    expect(expectOk(await api.call(asVisitor({ session_id: session }, bot)))).toMatchObject({ reason: "badly_rated" });
+  });
+
+  test("without the handoff, the configuration does not have it, and nobody can be asked [D53/11]", async () => {
+    const bot = await addBot(system, tenant, "no-handoff");
+    const session = await startSession(bot);
+    const configOf = async (of: Tenant) => ((await api.getConfig(of)).body as { bot: object }).bot;
+    expect(await configOf(bot)).not.toHaveProperty("handoff");
+    expect(await configOf(tenant)).toMatchObject({ handoff: true });
+    expect(formatRefusal(await api.call(asVisitor({ session_id: session }, bot)))).toBe(
+      formatError(409, "handoff_off"),
+    );
+  });
+
+  describe("refusals", () => {
+    test("visitors get chat's refusals [D53/12]", async () => {
+      const session_id = await startSession();
+      const live = (query: string, headers: Record<string, string> = { origin: tenant.origin }) =>
+        api.call({ path: `/api/chat/live/?${query}`, headers });
+      const query = `public_key=${tenant.publicKey}&session_id=`;
+      const post = (body: object | string, headers: Record<string, string> = { origin: tenant.origin }) =>
+        api.call({ ...asVisitor({}), body, headers });
+      const own = { public_key: tenant.publicKey, session_id };
+      const refusals = await Promise.all([
+        live(`${query}x`),
+        post("{"),
+        post({ ...own, session_id: "x" }),
+        post({ ...own, public_key: UNKNOWN_KEY }),
+        live(`public_key=${UNKNOWN_KEY}&session_id=${session_id}`),
+        post(own, { origin: "https://other.example" }),
+        live(`${query}${session_id}`, { origin: "https://other.example" }),
+        post({ ...own, session_id: randomUUID() }),
+        live(`${query}${randomUUID()}`),
+        post(`${" ".repeat(9_000)}{}`),
+      ]);
+      expect(refusals.map(({ status }) => status)).toEqual([400, 400, 400, 401, 401, 403, 403, 404, 404, 413]);
+      for (const path of ["/api/chat/handoff/", "/api/chat/live/"]) {
+        const preflight = { "access-control-request-method": "POST", origin: tenant.origin };
+        expect((await api.call({ method: "OPTIONS", path, headers: preflight })).status).toBe(204);
+        expect((await api.call({ method: "OPTIONS", path })).status).toBe(405);
+        expect((await api.call({ method: "PUT", path })).status).toBe(405);
+      }
+      const address = newClientAddress();
+      const limited: number[] = [];
+      for (let i = 0; i < 61; i++) limited.push((await api.call({ ...asVisitor({ session_id }), address })).status);
+      expect(limited.at(-1)).toBe(429);
+      const path = livePath(session_id);
+      expect((await api.call({ path, headers: { origin: tenant.origin }, address })).status).toBe(429);
+    });
+
+    test("a verified visitor gets no claimed session, and nobody else a verified visitor's [D53/12]", async () => {
+      const own = await createTenant(system.admin, { plan: "scale" });
+      await enableHandoff(own);
+      const secret = await addIdentityKey(system, own);
+      const visitor_token = await signVisitorToken(secret, "ada");
+      const [claimed, verified] = [randomUUID(), randomUUID()];
+      await api.chat(own, { session_id: claimed, visitor_id: "ben" });
+      await api.chat(own, { session_id: verified, visitor_token });
+      const live = (session: string, headers = {}) =>
+        api.call({ path: livePath(session, "", own), headers: { origin: own.origin, ...headers } });
+      const asAda = { ...bearer(visitor_token) };
+      expect(formatRefusal(await live(claimed, asAda))).toBe(formatError(409, "visitor_mismatch"));
+      expect(formatRefusal(await live(verified))).toBe(formatError(404, "session_not_found"));
+      expect(formatRefusal(await api.call(asVisitor({ session_id: claimed, visitor_token }, own)))).toBe(
+        formatError(409, "visitor_mismatch"),
+      );
+      expect(formatRefusal(await api.call(asVisitor({ session_id: verified }, own)))).toBe(
+        formatError(404, "session_not_found"),
+      );
+      expectOk(await api.call(asVisitor({ session_id: verified, visitor_token }, own)));
+    });
+
+    test("owners get the refusals of the owner API [D53/13]", async () => {
+      const session = await startSession();
+      const viewer = bearer(await signIn(tenant, "parley-viewer"));
+      const stranger = bearer(await signIn(await createTenant(system.admin)));
+      const [handoff, messages] = [`/api/conversations/${session}/handoff/`, `/api/conversations/${session}/messages/`];
+      const take = { action: "take", agent: ANNA };
+      const message = { text: "Hi", agent: ANNA };
+      for (const [path, body] of [
+        [handoff, take],
+        [messages, message],
+      ] as const) {
+        const send = (request: Partial<ApiRequest>) => api.call({ ...asOwner(path, body), ...request });
+        const unknown = path.replace(session, randomUUID());
+        const answers = [
+          await send({ body: "{" }),
+          await send({ body: {} }),
+          await send({ headers: {} }),
+          await send({ headers: viewer }),
+          await send({ path: unknown }),
+          await send({ path: path.replace(session, "x") }),
+          await send({ headers: stranger }),
+          await send({ body: `${" ".repeat(9_000)}{}` }),
+          await send({ method: "PUT" }),
+        ];
+        expect(answers.map(({ status }) => status)).toEqual([400, 400, 401, 403, 404, 404, 404, 413, 405]);
+      }
+      expect((await api.call(asOwner("/api/handoffs/", undefined, {} as never))).status).toBe(401);
+      const nobody = bearer(await system.sso.sign(memberClaims(system, tenant)));
+      expect((await api.call(asOwner("/api/handoffs/", undefined, nobody))).status).toBe(403);
+      expect((await api.call({ ...asOwner("/api/handoffs/"), method: "PUT" })).status).toBe(405);
+      const busy = bearer(await signIn(tenant));
+      for (let sent = 0; sent < 600; sent += 50)
+        await Promise.all(Array.from({ length: 50 }, () => api.call(asOwner("/api/handoffs/", undefined, busy))));
+      for (const request of [
+        asOwner("/api/handoffs/", undefined, busy),
+        asOwner(handoff, take, busy),
+        asOwner(messages, message, busy),
+      ])
+        expect((await api.call(request)).status).toBe(429);
+    }, 60_000);
+
+    test("without the conversation service, all get 503 [D53/12]", async () => {
+      const session_id = await startSession();
+      const requests = [
+        asVisitor({ session_id }),
+        { path: livePath(session_id), headers: { origin: tenant.origin } },
+        asOwner("/api/handoffs/"),
+        asOwner(`/api/conversations/${session_id}/handoff/`, { action: "take", agent: ANNA }),
+        asOwner(`/api/conversations/${session_id}/messages/`, { text: "Hi", agent: ANNA }),
+      ];
+      await api.getConfig(tenant);
+      await system.conversation.kill9();
+      try {
+        for (const request of requests) expect((await api.call(request)).status).toBe(503);
+      } finally {
+        await system.conversation.start();
+      }
+      await expect.poll(async () => (await api.call(asOwner("/api/handoffs/"))).status, { timeout: 10_000 }).toBe(200);
+    }, 60_000);
+  });
+}

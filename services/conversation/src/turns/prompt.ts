@@ -26,6 +26,7 @@ type PromptSetting =
   | "topP"
   | "maxOutputTokens"
   | "reasoningEffort"
+  | "showSources"
   | "tools"
   | "replyPatterns";
 

@@ -1,2 +1,2 @@
 export { HANDOFF_REFUSALS, translateHandoffError } from "./live.route.ts";
-export type { LiveBus, LiveSignal } from "./live-bus.ts";
+export type { LiveBus } from "./live-bus.ts";

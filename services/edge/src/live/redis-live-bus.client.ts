@@ -1,5 +1,6 @@
 import type { Cluster, Redis } from "ioredis";
-import { type LiveBus, type LiveSignal, LocalLiveBus } from "./live-bus.ts";
+import type { LiveSignal } from "../turns/index.ts";
+import { type LiveBus, LocalLiveBus } from "./live-bus.ts";
 
 const CHANNEL = "parley:live";
 

@@ -13,6 +13,7 @@ export {
 export type { MetaEvent } from "./events.ts";
 export { type HandoffBody, HandoffState, MessageAgent, toHandoffBody } from "./handoff-state.ts";
 export { KeyedReply, type ReplyReader, splitsSurrogatePair, textPieceAt } from "./keyed-reply.ts";
+export type { LiveSignal } from "./live-signal.ts";
 export { type IdempotencyHashes, runKeyedTurn } from "./run-keyed-turn.ts";
 export { runTurn, type TurnContext, type TurnDeps, type TurnReport, type TurnRequest } from "./run-turn.ts";
 export { type IdempotencyKey, type RunningTurn, RunningTurns, STOP_TIMEOUT_MS } from "./running-turns.ts";

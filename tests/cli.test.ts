@@ -120,7 +120,9 @@ describe("parley bot", () => {
       ...["--logo-url", "https://shop.example/logo.svg", "--primary-color", "#123456", "--position", "bottom-left"],
       ...["--theme-mode", "dark", "--font-family", "serif", "--border-radius", "4"],
       ...["--quick-reply", "One", "--quick-reply", "Two", "--css-var", "--gap=4px", "--css-var", "--pad=a=b"],
-      ...["--texts", textsFile],
+      ...["--texts", textsFile, "--show-sources", "links"],
+      ...["--handoff-enabled", "on", "--handoff-wait-seconds", "60", "--handoff-hours", "mon-fri 09:00-17:30"],
+      ...["--handoff-after-declined", "2", "--handoff-after-badly-rated", "3"],
     );
     const expected = {
       id: expect.any(String),
@@ -137,6 +139,12 @@ describe("parley bot", () => {
       consent_text: "We store this.",
       consent_version: "2026-12",
       consent_link: "https://shop.example/privacy",
+      show_sources: "links",
+      handoff_enabled: true,
+      handoff_wait_seconds: 60,
+      handoff_hours: ["mon-fri 09:00-17:30"],
+      handoff_after_declined: 2,
+      handoff_after_badly_rated: 3,
       display: {
         name: "Helper",
         welcome_message: "Hi",
@@ -621,6 +629,8 @@ describe("parley usage, usage-audit and conversation", () => {
         review: index === 1 ? "bad" : "",
         finish_detail: "",
         rating_reason: "",
+        rag_chunks_cited: [],
+        sources: [],
       })),
     });
     const shown = await run("conversation", "show", id, ...workspace);

@@ -58,6 +58,9 @@ export const ORDER_TOOL = {
 export const SITE_URL = "http://127.0.0.1:9/";
 export const WEBHOOK_URL = "https://receiver.example/events";
 
+/** Answers the conversation of createTenantData. */
+export const AGENT = { id: "agent-1", name: "Ada" };
+
 const SMALL_GIF = Buffer.from("GIF89a\x01\0\x01\0\0\0\0;", "latin1").toString("base64");
 const month = new Date().toISOString().slice(0, 7);
 const ofBot = (more: Fields = {}) => ({
@@ -76,6 +79,15 @@ const ofSite: ForeignIdentifierCase = {
   ],
 };
 const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId }] };
+
+const ofVisitor: ForeignIdentifierCase = {
+  requests: ({ workspaceId, botId, sessionId, visitorId }, ids) =>
+    [
+      { botId, sessionId: ids.sessionId, visitorId: ids.visitorId },
+      { botId, sessionId, visitorId: ids.visitorId },
+      { botId: ids.botId, sessionId, visitorId },
+    ].map((each) => ({ workspaceId, ...each })),
+};
 
 const ofWebhook = (more: Fields = {}): ForeignIdentifierCase => ({
   requests: ({ workspaceId }, { webhookId }) => [{ workspaceId, id: webhookId, ...more }],
@@ -124,13 +136,17 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
     requests: ({ workspaceId, botId }, ids) =>
       [{ botId: ids.botId }, { botId }].map((each) => ({ workspaceId, visitorId: ids.visitorId, ...each })),
   },
-  "parley.conversation.v1.ConversationService/ListVisitorMessages": {
-    requests: ({ workspaceId, botId, sessionId, visitorId }, ids) =>
-      [
-        { botId, sessionId: ids.sessionId, visitorId: ids.visitorId },
-        { botId, sessionId, visitorId: ids.visitorId },
-        { botId: ids.botId, sessionId, visitorId },
-      ].map((each) => ({ workspaceId, ...each })),
+  "parley.conversation.v1.ConversationService/ListVisitorMessages": ofVisitor,
+  "parley.conversation.v1.ConversationService/RequestHandoff": ofVisitor,
+  "parley.conversation.v1.ConversationService/ReadHandoff": ofVisitor,
+  "parley.conversation.v1.ConversationService/ListRunningTurns": ofSession,
+  "parley.conversation.v1.HandoffService/ChangeHandoff": {
+    requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId, action: "take", agent: AGENT }],
+  },
+  "parley.conversation.v1.HandoffService/PostMessage": {
+    requests: ({ workspaceId }, { sessionId }) => [
+      { workspaceId, sessionId, requestId: randomUUID(), text: "mine now", agent: AGENT },
+    ],
   },
   "parley.conversation.v1.BotAdminService/GetBot": bySlug({}),
   "parley.conversation.v1.BotAdminService/UpdateBot": bySlug({ changes: { systemPrompt: "mine now" } }),

@@ -4,7 +4,7 @@ import { chat } from "../system/chat.ts";
 import { databaseOf, queryFirstRow, readBalance } from "../system/database.ts";
 import type { SharedSystem } from "../system/shared-system.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
-import { ORDER_TOOL, SITE_URL, type TenantData, WEBHOOK_URL } from "./rpc-cases.ts";
+import { AGENT, ORDER_TOOL, SITE_URL, type TenantData, WEBHOOK_URL } from "./rpc-cases.ts";
 
 export type TenantDataWithKey = TenantData & { publicKey: string };
 
@@ -49,6 +49,13 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
     `SELECT bot_id AS "botId", session_id AS "sessionId", turn_id AS "turnId", message_id AS "messageId"
      FROM conversation.turns WHERE workspace_id = $1`,
     [workspaceId],
+  );
+  // ListHandoffs lists it.
+  await queryFirstRow(
+    system.database,
+    `UPDATE conversation.sessions SET handoff_state = 'assigned', handoff_at = now(), agent_id = $3, agent_name = $4
+     WHERE workspace_id = $1 AND session_id = $2 RETURNING session_id`,
+    [workspaceId, ids.sessionId, AGENT.id, AGENT.name],
   );
   // ListUsageByBot reads bot_reply_counts, which the conversation service updates only once a minute.
   await queryFirstRow(

@@ -19,6 +19,7 @@ import { storeClosedMonths } from "../src/months/months.store.ts";
 import { pruneTurns } from "../src/months/prune.store.ts";
 import { APPEND_ONLY_TABLES } from "../src/role.ts";
 import { eraseSession } from "../src/sessions/erase-session.store.ts";
+import { putSite } from "../src/sites/sites.store.ts";
 import { renewEdge } from "../src/sweeping/edge-leases.store.ts";
 import { createTestDatabase, ROLE, ROLE_PASSWORD, type TestDatabase } from "../src/testing/database.ts";
 import { addRecipient } from "../src/testing/emails.ts";
@@ -58,6 +59,15 @@ async function fill() {
   await putTool(db.database, { workspaceId, botId }, { name: "t", definition: {}, isOwners: false }, 1);
   await addDocument(db.database, bot, "n", "words");
   await embed("m");
+  const site = await putSite(
+    db.database,
+    { workspaceId, botId },
+    { url: "https://shop.example/", include: [], exclude: [], maxPages: 5, refreshMinutes: 0, isSinglePage: false },
+  );
+  await db.database.query(
+    "INSERT INTO conversation.knowledge_pages (workspace_id, site_id, url, depth) VALUES ($1, $2, 'https://shop.example/', 0)",
+    [workspaceId, typeof site === "object" ? site.id : null],
+  );
   const logo = { hash: "h", contentType: "image/gif", content: Buffer.from("GIF89a") };
   await insertLogo(db.database, { workspaceId, botId }, logo);
   await insertCase(db.database, { workspaceId, botId }, { question: "q", document: "n" }, 1);
@@ -124,7 +134,7 @@ async function rowCounts() {
 test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(36);
+  expect(Object.keys(before)).toHaveLength(38);
   expect(Object.values(before)).not.toContain(0);
   const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);

@@ -1,7 +1,7 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import { RpcError, status } from "@parley/rpc";
-import { ConversationService, HandoffAdminService, SessionAdminService } from "@parley/rpc/conversation";
+import { ConversationService, HandoffService, SessionAdminService } from "@parley/rpc/conversation";
 import { MAX_DOCUMENT_BYTES } from "@parley/rpc/documents";
 import type { Outcome } from "@parley/rpc/outcomes";
 import {
@@ -32,7 +32,7 @@ import { createBotConfigCache } from "./bots/bot-configs.service.ts";
 import type { Config } from "./config.ts";
 import { DocumentFetcher, DocumentQueue } from "./documents/index.ts";
 import { createEmails, registerEmailGauge } from "./emails/index.ts";
-import { createHandoffAdmin, createHandoffMetrics, registerHandoffGauges } from "./handoff/index.ts";
+import { createHandoffHandlers, createHandoffMetrics, registerHandoffGauges } from "./handoff/index.ts";
 import { SemanticSearch } from "./knowledge/semantic-search.service.ts";
 import {
   createClosedTurnCounter,
@@ -283,7 +283,7 @@ export async function start(
   };
   const edgeHandlers = { ...sessionHandlers, eraseSession: unimplemented, reviewMessage: unimplemented };
   grpc.serve(SessionAdminService, edgeHandlers, guard);
-  grpc.serve(HandoffAdminService, createHandoffAdmin({ database, metrics: handoffMetrics }), guard);
+  grpc.serve(HandoffService, createHandoffHandlers({ database, metrics: handoffMetrics }), guard);
   await grpc.listen();
   isServing = true;
   settler.start();

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { status } from "@parley/rpc";
-import { ConversationService, HandoffAdminService, SessionAdminService } from "@parley/rpc/conversation";
+import { ConversationService, HandoffService, SessionAdminService } from "@parley/rpc/conversation";
 import { EdgeService, RefusalAdminService } from "@parley/rpc/edge";
 import { LlmService } from "@parley/rpc/llm";
 import { QuotaService } from "@parley/rpc/quota";
@@ -94,7 +94,7 @@ export async function start(
     lifecycle,
   );
   const handoffs = connectPeer(
-    HandoffAdminService,
+    HandoffService,
     { ...peerOptions(config.conversationTarget), isMultiplexed: false },
     lifecycle,
   );

@@ -1,5 +1,5 @@
-export { createHandoffAdmin } from "./handoff.admin.ts";
 export { createHandoffMetrics, type HandoffMetrics, registerHandoffGauges } from "./handoff.metrics.ts";
+export { createHandoffHandlers } from "./handoff.rpc.ts";
 export type { Change } from "./handoff.store.ts";
 export { expireHandoffs } from "./handoff.worker.ts";
 export { handoffSql, type StoredHandoff, toAgent, toHandoffMessage } from "./handoff-state.store.ts";

@@ -2,7 +2,7 @@ import { isParleyError, type RpcClient, RpcError, status } from "@parley/rpc";
 import {
   type HandedOffSession,
   type Handoff,
-  HandoffAdminService,
+  HandoffService,
   PostMessageRequestSchema,
 } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
@@ -20,12 +20,12 @@ import { cancelRunningReplies, type TakeOverDeps } from "./take-over.service.ts"
 export type HandoffDeps = AuthDeps &
   TakeOverDeps & {
     limiter: RateLimiter;
-    handoffs: RpcClient<typeof HandoffAdminService>;
+    handoffs: RpcClient<typeof HandoffService>;
     liveBus: LiveBus;
   };
 
 const TIMEOUT_MS = 3_000;
-const { method } = HandoffAdminService;
+const { method } = HandoffService;
 const COUNTED = "requests about conversations with people";
 
 const Params = Type.Object({ session_id: Type.String({ description: "The session." }) });

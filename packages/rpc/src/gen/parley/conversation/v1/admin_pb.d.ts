@@ -8590,14 +8590,14 @@ export declare const SiteAdminService: GenService<{
 }>;
 
 /**
- * HandoffAdminService lets people of the team answer visitors in place of the bot.
+ * HandoffService lets people of the team answer visitors in place of the bot.
  *
  * Served by gRPC to the edge only, and not on the ops port: the edge cancels a running reply when a person takes over, and
  * wakes the visitor's browser. Help desks and the console use the edge's endpoints. See docs/handoff.md.
  *
- * @generated from service parley.conversation.v1.HandoffAdminService
+ * @generated from service parley.conversation.v1.HandoffService
  */
-export declare const HandoffAdminService: GenService<{
+export declare const HandoffService: GenService<{
   /**
    * ChangeHandoff changes who answers the visitor of a session.
    * - take: the agent answers, unless another one does. Of several agents who take a session, one wins.
@@ -8612,7 +8612,7 @@ export declare const HandoffAdminService: GenService<{
    *
    * Deadline of the edge: 3 s.
    *
-   * @generated from rpc parley.conversation.v1.HandoffAdminService.ChangeHandoff
+   * @generated from rpc parley.conversation.v1.HandoffService.ChangeHandoff
    */
   changeHandoff: {
     methodKind: "unary";
@@ -8630,7 +8630,7 @@ export declare const HandoffAdminService: GenService<{
    *
    * Deadline of the edge: 3 s.
    *
-   * @generated from rpc parley.conversation.v1.HandoffAdminService.PostMessage
+   * @generated from rpc parley.conversation.v1.HandoffService.PostMessage
    */
   postMessage: {
     methodKind: "unary";
@@ -8643,7 +8643,7 @@ export declare const HandoffAdminService: GenService<{
    *
    * Deadline of the edge: 3 s.
    *
-   * @generated from rpc parley.conversation.v1.HandoffAdminService.ListHandoffs
+   * @generated from rpc parley.conversation.v1.HandoffService.ListHandoffs
    */
   listHandoffs: {
     methodKind: "unary";

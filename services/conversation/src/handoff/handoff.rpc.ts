@@ -1,5 +1,5 @@
 import type { ServiceImplementation } from "@parley/rpc";
-import type { Agent, ChangeHandoffRequest, HandoffAdminService, PostMessageRequest } from "@parley/rpc/conversation";
+import type { Agent, ChangeHandoffRequest, HandoffService, PostMessageRequest } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isUuid, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { sessionNotFound } from "../sessions/index.ts";
 import type { HandoffMetrics } from "./handoff.metrics.ts";
@@ -8,13 +8,13 @@ import { storeAgentMessage } from "./handoff-messages.store.ts";
 import { toHandoffMessage } from "./handoff-state.store.ts";
 import { listHandoffs } from "./list-handoffs.store.ts";
 
-export type HandoffAdminDeps = { database: Database; metrics: HandoffMetrics };
+export type HandoffHandlersDeps = { database: Database; metrics: HandoffMetrics };
 
 /** The calls of people who answer visitors. gRPC serves them to the edge. */
-export function createHandoffAdmin({
+export function createHandoffHandlers({
   database,
   metrics,
-}: HandoffAdminDeps): ServiceImplementation<typeof HandoffAdminService> {
+}: HandoffHandlersDeps): ServiceImplementation<typeof HandoffService> {
   return {
     async changeHandoff(request) {
       requireSession(request);

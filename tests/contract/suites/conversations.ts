@@ -68,7 +68,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
 
   type Line = {
     session: { id: string };
-    messages: { rating_reason: string; review: string; finish_detail: string }[];
+    messages: Record<"rating_reason" | "review" | "finish_detail" | "rag_chunks_cited" | "sources", unknown>[];
     cursor: string;
   };
 
@@ -80,7 +80,10 @@ export function conversationsSuite(shared: () => ContractSystem): void {
 
   const withoutOwnerFields = ({ messages, ...line }: Omit<Line, "cursor">) => ({
     ...line,
-    messages: messages.map(({ review: _, finish_detail: __, rating_reason: ___, ...message }) => message),
+    messages: messages.map(
+      ({ review: _, finish_detail: __, rating_reason: ___, rag_chunks_cited: ____, sources: _____, ...message }) =>
+        message,
+    ),
   });
 
   const send = async (method: string, path: string, body?: object) =>

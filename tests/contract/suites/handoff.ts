@@ -378,24 +378,5 @@ export function handoffSuite(shared: () => ContractSystem): void {
       ])
         expect((await api.call(request)).status).toBe(429);
     }, 60_000);
-
-    test("without the conversation service, all get 503 [D53/12]", async () => {
-      const session_id = await startSession();
-      const requests = [
-        asVisitor({ session_id }),
-        { path: livePath(session_id), headers: { origin: tenant.origin } },
-        asOwner("/api/handoffs/"),
-        asOwner(`/api/conversations/${session_id}/handoff/`, { action: "take", agent: ANNA }),
-        asOwner(`/api/conversations/${session_id}/messages/`, { text: "Hi", agent: ANNA }),
-      ];
-      await api.getConfig(tenant);
-      await system.conversation.kill9();
-      try {
-        for (const request of requests) expect((await api.call(request)).status).toBe(503);
-      } finally {
-        await system.conversation.start();
-      }
-      await expect.poll(async () => (await api.call(asOwner("/api/handoffs/"))).status, { timeout: 10_000 }).toBe(200);
-    }, 60_000);
   });
 }

@@ -72,7 +72,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
     return [await work, performance.now() - startedAt];
   }
 
-  test("without the conversation service, requests that need it get 503, and an open stream ends with done [D6/1-2] [D6/5] [D19/1]", async () => {
+  test("without the conversation service, requests that need it get 503, and an open stream ends with done [D6/1-2] [D6/5] [D19/1] [D53/12]", async () => {
     const [cachedKeyTenant, uncachedKeyTenant] = [tenant, await addKey(system, tenant, ["shop.example"])];
     await api.chat(cachedKeyTenant);
     const openEvents = eventsOf(await api.openChat(slow));
@@ -100,6 +100,14 @@ export function outagesSuite(shared: () => ContractSystem): void {
       );
       const solution = { public_key: uncachedKeyTenant.publicKey, session_id: stop.session_id, solution: "x" };
       expectUnavailable(await api.call({ ...post, path: "/api/chat/challenge/", body: solution }), unavailable);
+      const { publicKey: public_key } = uncachedKeyTenant;
+      const { session_id } = stop;
+      expectUnavailable(
+        await api.call({ ...post, path: "/api/chat/handoff/", body: { public_key, session_id } }),
+        unavailable,
+      );
+      const live = `/api/chat/live/?${new URLSearchParams({ public_key, session_id })}`;
+      expectUnavailable(await api.call({ path: live, headers: { origin: tenant.origin } }), unavailable);
       expectUnavailable(
         await api.call({ ...post, path: "/api/chat/playground/stop/", body: { bot_slug: tenant.botSlug, ...stop } }),
         formatDetail(503, "unavailable"),
@@ -110,7 +118,11 @@ export function outagesSuite(shared: () => ContractSystem): void {
         formatDetail(503, "unavailable"),
       );
       const ownerToken = await system.sso.sign({ ...memberClaims(system, tenant), roles: "parley-owner" });
+      const agent = { id: "a1", name: "Anna" };
       const ownerCalls = [
+        { path: "/api/handoffs/" },
+        { method: "POST", path: `/api/conversations/${session_id}/handoff/`, body: { action: "take", agent } },
+        { method: "POST", path: `/api/conversations/${session_id}/messages/`, body: { text: "Hi", agent } },
         { path: "/api/conversations/" },
         { path: "/api/conversations/export.ndjson" },
         { path: "/api/conversations/export.csv?cursor=1-1.00000000-0000-0000-0000-000000000000" },

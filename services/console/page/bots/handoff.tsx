@@ -29,6 +29,7 @@ export function HandoffSettings({ draft, change }: SectionProps) {
       />
       {draft.handoffEnabled && (
         <>
+          <p className="hint">{t("The widget does not show people’s messages: visitors need a client of your own.")}</p>
           {numberInput("handoffWaitSeconds")}
           <TextArea
             label={LABELS.handoffHours}

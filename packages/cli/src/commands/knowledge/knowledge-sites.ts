@@ -38,7 +38,7 @@ export function addSiteCommands(group: CommandUnknownOpts, { callAdmin, report }
     .option("--include <pattern>", "Add only paths like this, repeatable.", appendValue)
     .option("--exclude <pattern>", "Leave out paths like this, repeatable.", appendValue)
     .option("--max-pages <n>", "Set the most documents.", wholeNumberParser(1, MAX_PAGES), 500)
-    .option(...everyOption, 0)
+    .addOption(new Option(everyOption[0], everyOption[1]).argParser(parseEvery).default(0, "never"))
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action(({ workspace: workspaceId, bot: botSlug, url, include = [], exclude = [], maxPages, every }) =>

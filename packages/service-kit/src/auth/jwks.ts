@@ -27,14 +27,14 @@ export type Jwks = {
 };
 
 const FETCH_TIMEOUT_MS = 3_000;
-const MAX_LOADS_PER_MINUTE = 2;
+const MAX_CAUSED_LOADS_PER_MINUTE = 2;
 const MINUTE_MS = 60_000;
 const RELOAD_INTERVAL_MS = 5 * MINUTE_MS;
 const RETRY_INTERVAL_MS = 30_000;
 
 /**
  * Caches the keys that verify access tokens. Loaded keys stay in use while the identity provider is unavailable. A token with an unknown
- * key causes a reload, unless there were two loads in the last minute. If the key stays unknown and the last load failed, getKey throws
+ * key causes a reload, unless tokens caused two in the last minute. If the key stays unknown and the last load failed, getKey throws
  * auth_unavailable, because the token may be valid. Does not use runPeriodically, whose runs end when the process begins to stop: a
  * draining process still needs keys.
  */
@@ -42,13 +42,12 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
   let keys: readonly PublishedKey[] | undefined;
   let loadedAtMs = options.now();
   let lastLoadFailed = false;
-  let recentLoadTimesMs: number[] = [];
+  let causedLoadTimesMs: number[] = [];
   let loading: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
 
   async function load(): Promise<void> {
-    recentLoadTimesMs.push(options.now());
     try {
       keys = toPublishedKeys(await fetchJwks(options.url));
       loadedAtMs = options.now();
@@ -68,8 +67,10 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
 
   async function refreshIfAllowed(): Promise<void> {
     if (loading !== undefined) return loading;
-    recentLoadTimesMs = recentLoadTimesMs.filter((timeMs) => timeMs > options.now() - MINUTE_MS);
-    if (recentLoadTimesMs.length < MAX_LOADS_PER_MINUTE) await refresh();
+    causedLoadTimesMs = causedLoadTimesMs.filter((timeMs) => timeMs > options.now() - MINUTE_MS);
+    if (causedLoadTimesMs.length >= MAX_CAUSED_LOADS_PER_MINUTE) return;
+    causedLoadTimesMs.push(options.now());
+    await refresh();
   }
 
   async function loadPeriodically(): Promise<void> {

@@ -49,6 +49,8 @@ test.each([
 test.each([
   [["refund"]],
   [["Café", "money back", "C++", "50%", "a|b", "[x]", "\\b", "(?:y)", "^$"]],
+  [["\\", "!"]],
+  [["\\|", "|"]],
   [["返金", "refund", "ขอเงินคืน"]],
   [["straße", "İstanbul", "🤬"]],
 ])("the words %j come back from their pattern", (words) => {

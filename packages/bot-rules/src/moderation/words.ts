@@ -33,8 +33,8 @@ export function compileWords(words: readonly string[]): string {
 /** Returns the words of a pattern that `compileWords` has returned; undefined for any other pattern. */
 export function parseWords(pattern: string): string[] | undefined {
   if (!pattern.startsWith("(?:") || !pattern.endsWith(")")) return undefined;
-  // No word contains an unescaped bar, and no class contains a bar.
-  const alternatives = pattern.slice(3, -1).split(/(?<!\\)\|/);
+  // No class contains a bar.
+  const alternatives = pattern.slice(3, -1).match(/(?:\\.|[^\\|])+/gsu) ?? [""];
   const words = alternatives.map((each) => each.replaceAll(TOKENS, readToken));
   return compileWords(words) === pattern && words.every((each) => each !== "" && normaliseWord(each) === each)
     ? words

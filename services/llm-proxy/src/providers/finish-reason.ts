@@ -45,6 +45,8 @@ const FAILURE_REASONS: ReadonlySet<string> = new Set([
   "failed",
   "insufficientsystemresource",
   "malformedfunctioncall",
+  "malformedmodeloutput",
+  "malformedtooluse",
   "networkerror",
   "timeout",
   "unexpectedtoolcall",

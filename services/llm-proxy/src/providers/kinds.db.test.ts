@@ -66,6 +66,18 @@ const KINDS = {
     thinking: { model: "mistral-small-latest", body: '"reasoning_effort"' },
     refused: { model: "mistral-tiny", settings: { temperature: 1.75 }, setting: "temperature", isLeftOut: true },
   },
+  bedrock: {
+    keyHeader: "authorization",
+    key: `Bearer ${KEY}`,
+    hasSignatures: true,
+    thinking: { model: "anthropic.claude-sonnet-4-5-20250929-v1:0", body: '"thinking":{"type":"enabled"' },
+    refused: {
+      model: "amazon.nova-lite-v1:0",
+      settings: { temperature: 1.75 },
+      setting: "temperature",
+      isLeftOut: false,
+    },
+  },
   vertex: {
     keyHeader: "authorization",
     key: "Bearer token-of-the-cloud",
@@ -80,6 +92,10 @@ const KINDS = {
   },
 } as const;
 type Kind = keyof typeof KINDS;
+const SIGNS_OF_LIFE: Partial<Record<Kind, string>> = {
+  anthropic: 'event: ping\ndata: {"type":"ping"}',
+  bedrock: '{"type":"contentBlockDelta","payload":{"contentBlockIndex":0,"delta":{"text":""}}}',
+};
 type Settings = MessageInitShape<typeof ModelSettingsSchema>;
 
 let provider: FakeProvider;
@@ -327,14 +343,10 @@ describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
     expect([status, row?.attempts]).toEqual(["PROVIDER_ERROR", 1]);
   });
 
+  const events = { "content-type": "text/event-stream" };
   test.each([
-    ["an event that is not JSON", { "content-type": "text/event-stream" }, 'data: {"a\n\n', "malformed"],
-    [
-      "a damaged line",
-      { "content-type": "text/event-stream" },
-      'd\u0001ta: {"type":"ping"}\n\ndata: {}\n\n',
-      "malformed",
-    ],
+    ["an event that is not JSON", events, 'data: {"a\n\n', "malformed"],
+    ["a damaged line", events, 'd\u0001ta: {"type":"ping"}\n\ndata: {}\n\n', "malformed"],
     ["an HTML page", { "content-type": "text/html" }, "<title>Welcome</title>", "not_a_stream"],
   ])("a response with %s is an error", async (_, headers, body, reason) => {
     const { row, status } = await generate([{ headers, body }]);
@@ -387,8 +399,7 @@ describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
   });
 
   test("does not time out while the provider shows signs of life without text", async () => {
-    const comment = kind === "anthropic" ? 'event: ping\ndata: {"type":"ping"}' : ": still working";
-    const preamble = Array.from({ length: 5 }, () => comment);
+    const preamble = Array.from({ length: 5 }, () => SIGNS_OF_LIFE[kind] ?? ": still working");
     const { events, row, status } = await generate([{ preamble, everyMs: 400, tokens: ["42"] }]);
     expect([status, events.text, row?.attempts]).toEqual(["COMPLETE", "42", 1]);
   });

@@ -14,6 +14,11 @@ const PROVIDERS = {
     settings: `, project: ${process.env.LIVE_VERTEX_PROJECT}, location: ${process.env.LIVE_VERTEX_LOCATION}`,
     model: "gemini-2.5-flash-lite",
   },
+  bedrock: {
+    needs: ["LIVE_BEDROCK_REGION"],
+    settings: `, region: ${process.env.LIVE_BEDROCK_REGION}`,
+    model: "amazon.nova-lite-v1:0",
+  },
 } as const;
 type Preset = keyof typeof PROVIDERS;
 

@@ -159,6 +159,15 @@ describe("parseSettings", () => {
     expect(provider).toMatchObject({ kind: "vertex", baseUrl, apiKey: undefined });
   });
 
+  test.each([
+    ["eu-central-1", "https://bedrock-runtime.eu-central-1.amazonaws.com"],
+    ["cn-north-1", "https://bedrock-runtime.cn-north-1.amazonaws.com.cn"],
+    ["us-gov-west-1", "https://bedrock-runtime.us-gov-west-1.amazonaws.com"],
+  ])("Bedrock has the URL of the region %s, and needs no key", (region, baseUrl) => {
+    const [provider] = parse(`providers: { b: { preset: bedrock, region: ${region} } }`).providers;
+    expect(provider).toMatchObject({ kind: "bedrock", baseUrl, region, apiKey: undefined });
+  });
+
   test("without check_model, `parley provider check` uses the provider's first model that is the default or in a route", () => {
     const { providers } = parse(`
       default_model: route:main
@@ -206,6 +215,9 @@ describe("parseSettings", () => {
       "providers: { mine: { preset: vertex, project: p, location: eu, api_key_env: MY_KEY } }",
       /api_key_env is not for the kind vertex/,
     ],
+    ["providers: { mine: { preset: bedrock } }", /providers\.mine: region is missing/],
+    ["providers: { mine: { kind: bedrock, base_url: https://x } }", /providers\.mine: region is missing/],
+    ["providers: { mine: { preset: bedrock, region: Frankfurt } }", /region must match pattern/],
     ["providers: { mine: { kind: other, base_url: https://x/v1 } }", /providers\.mine\.kind must be equal to one of/],
     ["providers: { mine: { kind: anthropic, base_url: https://x/v1 } }", /providers\.mine: api_key_env is missing/],
     ["providers: { mine: { preset: google, include_usage: true } }", /include_usage is only for the kind openai/],

@@ -29,6 +29,7 @@ type ProviderEntry = {
   kind?: "openai" | NativeKind;
   base_url?: string;
   project?: string;
+  region?: string;
   location?: string;
   api_key_env?: string;
   headers?: Record<string, string>;
@@ -125,8 +126,9 @@ function readProvider(
 ): OpenAiSettings | NativeSettings {
   const preset: Partial<Preset> = entry.preset === undefined ? {} : PRESETS[entry.preset];
   const kind = entry.kind ?? preset.kind ?? "openai";
-  const baseUrl = entry.base_url ?? (kind === "vertex" ? buildVertexUrl(entry) : preset.baseUrl);
-  const required = kind === "vertex" ? "project or location" : "base_url";
+  const { [kind]: cloud } = CLOUDS;
+  const baseUrl = entry.base_url ?? (cloud === undefined ? preset.baseUrl : cloud.buildUrl(entry));
+  const required = cloud?.required ?? "base_url";
   if (baseUrl === undefined) problems.push(`providers.${name}: ${required} is missing`);
   else if (!URL.canParse(baseUrl)) problems.push(`providers.${name}: base_url is not a URL`);
   const keyName = entry.api_key_env ?? preset.apiKeyEnv;
@@ -152,10 +154,30 @@ function readProvider(
   }
   if (kind === "vertex" && keyName !== undefined)
     problems.push(`providers.${name}: api_key_env is not for the kind vertex, which uses Google's default credentials`);
-  if (kind !== "vertex" && keyName === undefined) problems.push(`providers.${name}: api_key_env is missing`);
+  if (kind === "bedrock" && keyName === undefined && entry.region === undefined && baseUrl !== undefined)
+    problems.push(`providers.${name}: region is missing`);
+  if (cloud === undefined && keyName === undefined) problems.push(`providers.${name}: api_key_env is missing`);
   for (const setting of ["include_usage", "max_tokens_parameter"] as const)
     if (entry[setting] !== undefined) problems.push(`providers.${name}: ${setting} is only for the kind openai`);
-  return { kind, ...settings };
+  return { kind, ...settings, region: entry.region ?? "" };
+}
+
+type Cloud = {
+  /** The settings that `buildUrl` needs. */
+  required: string;
+  /** Returns the URL of the API; undefined if a setting is missing. */
+  buildUrl(entry: ProviderEntry): string | undefined;
+};
+
+/** By kind: the clouds, whose credentials are a machine's or a cluster's. */
+const CLOUDS: Partial<Record<"openai" | NativeKind, Cloud>> = {
+  vertex: { required: "project or location", buildUrl: buildVertexUrl },
+  bedrock: { required: "region", buildUrl: buildBedrockUrl },
+};
+
+function buildBedrockUrl({ region }: ProviderEntry): string | undefined {
+  if (region === undefined) return undefined;
+  return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
 }
 
 /** Returns undefined if the project or the location is missing. */

@@ -54,6 +54,8 @@ export const PRESETS = {
   },
   // Without a key: Google's default credentials, such as the workload identity of a cluster.
   vertex: { kind: "vertex", includeUsage: true, contextWindows: { "*": 1_000_000 } },
+  // Without a key: the credentials of AWS, such as the role of a cluster's service account.
+  bedrock: { kind: "bedrock", includeUsage: true, contextWindows: { "*": 128_000 } },
   "google-compatible": {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     apiKeyEnv: "GEMINI_API_KEY",

@@ -32,7 +32,7 @@ export function resolveSampling(provider: Sampling, bot: Sampling): Sampling {
 }
 
 /** The highest temperature that a provider's own API accepts; the schema has OpenAI's. */
-const MAX_TEMPERATURES: Partial<Record<"openai" | NativeKind, number>> = { anthropic: 1, mistral: 1.5 };
+const MAX_TEMPERATURES: Partial<Record<"openai" | NativeKind, number>> = { anthropic: 1, bedrock: 1, mistral: 1.5 };
 
 /** Returns the problems that all models of an API have with settings. */
 export function findKindProblems(kind: "openai" | NativeKind, sampling: Sampling): SamplingProblem[] {

@@ -88,9 +88,13 @@ export type OpenAiSettings = RemoteSettings & {
 };
 
 /** An API other than OpenAI's. */
-export type NativeKind = "anthropic" | "google" | "mistral" | "vertex";
+export type NativeKind = "anthropic" | "bedrock" | "google" | "mistral" | "vertex";
 
-export type NativeSettings = RemoteSettings & { kind: NativeKind };
+export type NativeSettings = RemoteSettings & {
+  kind: NativeKind;
+  /** The AWS region of the kind bedrock; empty for the other kinds, and with a key. */
+  region: string;
+};
 
 /** OpenAI refuses max_tokens, the older parameter, for its reasoning models. Some other servers know only max_tokens. */
 export type MaxTokensParameter = "max_tokens" | "max_completion_tokens";

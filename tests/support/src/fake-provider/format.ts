@@ -13,6 +13,10 @@ export interface StreamFormat {
   /** What follows the finish reason. */
   end(usage: Usage | null): string[];
   comment: string;
+  /** The content type of the response; default: that of Server-Sent Events. */
+  contentType?: string;
+  /** Returns the bytes of an event. Without it, the event is a Server-Sent Event. */
+  encode?(event: string): Buffer;
 }
 
 export type CreateFormat = (chat: ChatRequest, reply: Reply) => StreamFormat;

@@ -42,8 +42,8 @@ export interface FakeProvider {
 }
 
 /**
- * Starts a scripted provider with the APIs of OpenAI, Anthropic (`/v1/messages`), Mistral (`/mistral/v1`) and Gemini (`/v1/models/…:streamGenerateContent`). Another
- * process can read `GET /requests` and send a list of replies to `PUT /script`.
+ * Starts a scripted provider with the APIs of OpenAI, Anthropic (`/v1/messages`), Mistral (`/mistral/v1`), Gemini (`/v1/models/…:streamGenerateContent`) and
+ * Bedrock (`/v1/model/…/converse-stream`). Another process can read `GET /requests` and send a list of replies to `PUT /script`.
  */
 export async function startFakeProvider(
   script: Script = [],
@@ -111,7 +111,7 @@ export async function startFakeProvider(
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
-    if (request.method === "POST" && pathname.endsWith(":streamGenerateContent"))
+    if (request.method === "POST" && /:streamGenerateContent$|\/converse-stream$/.test(pathname))
       return await complete(request, response);
     switch (`${request.method} ${pathname}`) {
       case "POST /v1/chat/completions":

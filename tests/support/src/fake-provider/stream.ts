@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep, setImmediate as tick } from "node:timers/promises";
 import { createAnthropicFormat } from "./anthropic-format.ts";
+import { createBedrockFormat } from "./bedrock-format.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import { type CreateFormat, eventOf } from "./format.ts";
 import { createGoogleFormat } from "./google-format.ts";
@@ -26,6 +27,7 @@ const FORMATS: Record<ChatRequest["format"], CreateFormat> = {
   anthropic: createAnthropicFormat,
   google: createGoogleFormat,
   mistral: createMistralFormat,
+  bedrock: createBedrockFormat,
 };
 
 /** Streams a reply in the format of the request's API. Injects the reply's fault after `afterTokens` tokens. */
@@ -39,12 +41,15 @@ export async function sendStream(
     finishReason = reply.toolCalls ? "tool_calls" : "stop",
   } = reply;
   const usage = reply.usage === undefined ? fixedUsage : reply.usage;
+  const { [chat.format]: createFormat } = FORMATS;
+  const format = createFormat(chat, reply);
+  const { contentType = "text/event-stream; charset=utf-8" } = format;
   response.socket?.setNoDelay(true);
-  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", ...reply.headers });
+  response.writeHead(200, { "content-type": contentType, ...reply.headers });
   response.flushHeaders();
 
   const write = async (line: string) => {
-    const bytes = Buffer.from(`${line}${newline}${newline}`);
+    const bytes = format.encode?.(line) ?? Buffer.from(`${line}${newline}${newline}`);
     const size = reply.bytesPerWrite ?? bytes.length;
     for (let at = 0; at < bytes.length; at += size) {
       // Respects backpressure, like real providers.
@@ -56,8 +61,6 @@ export async function sendStream(
     for (const line of lines) await write(line);
   };
 
-  const { [chat.format]: createFormat } = FORMATS;
-  const format = createFormat(chat, reply);
   await writeAll(format.begin);
   for (const part of reply.preamble ?? []) {
     if (reply.everyMs) await sleep(reply.everyMs, undefined, { signal });

@@ -1,22 +1,22 @@
-import { failureFromBodyError, failureFromReason } from "../failure.ts";
-import { EventStreamParser } from "../http/event-stream-parser.ts";
+import { failureFromBodyError } from "../failure.ts";
 import type { ResponseBody } from "../http/response-body.ts";
+import type { BodyCheck } from "./body-check.ts";
 
-/**
- * Returns a body as the web stream that the AI SDK reads. Calls `onBytes` whenever bytes arrive. The stream fails if the event stream is damaged or too
- * large, because the SDK would skip damaged lines and keep an endless line in memory.
- */
-export function toWebStream(body: ResponseBody, onBytes: () => void): ReadableStream<Uint8Array> {
-  const parser = new EventStreamParser(() => undefined);
+/** Returns a body as the web stream that the AI SDK reads. Calls `onBytes` whenever bytes arrive. The stream fails if the check does. */
+export function toWebStream(
+  body: ResponseBody,
+  { check, onBytes }: { check: BodyCheck; onBytes: () => void },
+): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const bytes = await readChunk(body);
-        if (bytes === undefined) return controller.close();
+        if (bytes === undefined) {
+          check.end();
+          return controller.close();
+        }
         onBytes();
-        parser.feed(bytes);
-        if (parser.parseFailure !== undefined) throw failureFromReason(parser.parseFailure);
-        if (parser.hasGap) throw failureFromReason("malformed");
+        check.push(bytes);
         controller.enqueue(bytes);
       },
     },

@@ -24,7 +24,7 @@ async function listLoadedPackages(kind: string | undefined): Promise<string[]> {
   const script = `
     import { registerHooks } from "node:module";
     const loaded = new Set();
-    registerHooks({ load(url, context, nextLoad) { loaded.add(/@ai-sdk\\/[^/]+|google-auth-library/.exec(url.split("node_modules").at(-1))?.[0]); return nextLoad(url, context); } });
+    registerHooks({ load(url, context, nextLoad) { loaded.add(/@ai-sdk\\/[^/]+|google-auth-library|@aws-sdk\\/credential-provider-node/.exec(url.split("node_modules").at(-1))?.[0]); return nextLoad(url, context); } });
     await import(${url("../../server.ts")});
     ${create}
     console.log(JSON.stringify([...loaded].filter(Boolean).sort()));
@@ -38,4 +38,5 @@ test("the packages for native APIs are loaded only when a provider uses them", {
   expect(await listLoadedPackages(undefined)).toEqual([]);
   expect(await listLoadedPackages("anthropic")).toContain("@ai-sdk/anthropic");
   expect(await listLoadedPackages("anthropic")).not.toContain("@ai-sdk/google");
+  expect(await listLoadedPackages("bedrock")).toContain("@aws-sdk/credential-provider-node");
 });

@@ -17,6 +17,20 @@ const LOADERS: Record<NativeKind, () => Promise<CreateModel>> = {
     const { createAnthropic } = await import("@ai-sdk/anthropic");
     return ({ settings, model, fetch }) => createAnthropic({ ...readOptions(settings), fetch })(model);
   },
+  async bedrock() {
+    const [{ createAmazonBedrock }, { defaultProvider }] = await Promise.all([
+      import("@ai-sdk/amazon-bedrock"),
+      import("@aws-sdk/credential-provider-node"),
+    ]);
+    // By region. Finds the credentials as all libraries of AWS do. Keeps them, and renews them.
+    const providers = new Map<string, ReturnType<typeof defaultProvider>>();
+    return ({ settings: { baseUrl, headers, region, apiKey = "" }, model, fetch }) => {
+      const credentialProvider = providers.get(region) ?? defaultProvider({ clientConfig: { region } });
+      providers.set(region, credentialProvider);
+      const options = { baseURL: baseUrl, headers: { ...headers }, region, apiKey, fetch };
+      return createAmazonBedrock({ ...options, credentialProvider })(model);
+    };
+  },
   async google() {
     const { createGoogle } = await import("@ai-sdk/google");
     return ({ settings, model, fetch }) => createGoogle({ ...readOptions(settings), fetch })(model);

@@ -7,6 +7,8 @@ import { createStreamingFetch, MAX_ERROR_BODY_BYTES } from "../http/streaming-fe
 import type { CompletionRequest, Provider } from "../provider.ts";
 import { readProviderError } from "../provider-error.ts";
 import { WellFormedTextBuffer } from "../well-formed-text.ts";
+import { createEventCheck, createFrameCheck } from "./body-check.ts";
+import { cacheMarkOf } from "./cache-mark.ts";
 import { toWebStream } from "./event-stream-body.ts";
 import { failureFromCredentialsError, isRefusal, toFailure } from "./failure.ts";
 import { type CreateModel, loadModels } from "./models.client.ts";
@@ -45,7 +47,8 @@ async function stream({ createModel, settings, send }: Connection, request: Comp
     const response = await sendRequest(send, url, init);
     if (!(response instanceof StreamedResponse)) return response;
     body = response.stream;
-    return new Response(toWebStream(body, request.onSignOfLife), response);
+    const check = settings.kind === "bedrock" ? createFrameCheck() : createEventCheck();
+    return new Response(toWebStream(body, { check, onBytes: request.onSignOfLife }), response);
   };
   const openStream = async () => {
     const model = await createModel({ settings, model: request.model, fetch: fetchBody });
@@ -54,7 +57,7 @@ async function stream({ createModel, settings, send }: Connection, request: Comp
   try {
     const result = await waitUnlessAborted(openStream(), request.signal).catch((error: unknown) => {
       if (isRefusal(error)) return "refused" as const;
-      if (!isSent && settings.kind === "vertex") throw failureFromCredentialsError(error);
+      if (!isSent && hasCloudCredentials(settings)) throw failureFromCredentialsError(error);
       // Without a response, the SDK could not build the request.
       throw toFailure(error, body === undefined ? "internal" : "malformed");
     });
@@ -69,6 +72,11 @@ async function stream({ createModel, settings, send }: Connection, request: Comp
     body?.abort(READER_STOPPED);
     throw error;
   }
+}
+
+/** Whether the credentials come from the cloud, and not from a key. */
+function hasCloudCredentials({ kind, apiKey }: NativeSettings): boolean {
+  return kind === "vertex" || (kind === "bedrock" && apiKey === undefined);
 }
 
 /** Waits for a result. Rejects with the signal's reason if it is aborted, because libraries for credentials do not use the signal. */
@@ -87,7 +95,7 @@ async function waitUnlessAborted<T>(result: PromiseLike<T>, signal: AbortSignal)
 function createOptions(settings: NativeSettings, request: CompletionRequest): LanguageModelV4CallOptions {
   const { tools, mustAnswerWithoutTools, signal } = request;
   return {
-    prompt: renderMessages(request, { marksCache: settings.kind === "anthropic" }),
+    prompt: renderMessages(request, cacheMarkOf(settings.kind, request.model)),
     abortSignal: signal,
     ...renderSampling(request.sampling),
     ...(tools.length > 0 && {

@@ -1,4 +1,4 @@
-import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
+import type { LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { Prompt } from "@parley/rpc/llm";
 import type { ToolRound } from "../../tools/index.ts";
 import { createCallId } from "../openai/tool-call-deltas.ts";
@@ -6,28 +6,25 @@ import type { CompletionRequest } from "../provider.ts";
 import { renderPrompt, renderSystem } from "../render-prompt.ts";
 import { parseObject } from "./parse-object.ts";
 
-/** Anthropic caches the prompt up to each mark. */
-const CACHE_MARK = { anthropic: { cacheControl: { type: "ephemeral" } } };
-
 /**
- * Renders a prompt and its tool calls for the AI SDK. A model gets its own earlier messages back as it sent them. `marksCache` marks the end of the
- * instructions, which all sessions of a bot share, and the end of the passages, which the rounds of a reply share.
+ * Renders a prompt and its tool calls for the AI SDK. A model gets its own earlier messages back as it sent them. `cacheMark` is added to the end of
+ * the instructions, which all sessions of a bot share, and to the end of the passages, which the rounds of a reply share.
  */
 export function renderMessages(
   { prompt, toolRounds }: Pick<CompletionRequest, "prompt" | "toolRounds">,
-  { marksCache }: { marksCache: boolean },
+  cacheMark: SharedV4ProviderOptions | undefined,
 ): LanguageModelV4Prompt {
   const messages = renderPrompt(prompt).flatMap(({ role, content }): LanguageModelV4Message[] => {
-    if (role === "system") return marksCache ? renderMarkedSystem(prompt) : [{ role, content }];
+    if (role === "system") return cacheMark === undefined ? [{ role, content }] : renderMarkedSystem(prompt, cacheMark);
     return [{ role, content: [{ type: "text", text: content }] }];
   });
   return [...messages, ...toolRounds.flatMap(renderRound)];
 }
 
-function renderMarkedSystem(prompt: Prompt): LanguageModelV4Message[] {
+function renderMarkedSystem(prompt: Prompt, cacheMark: SharedV4ProviderOptions): LanguageModelV4Message[] {
   return renderSystem(prompt).map((content, position, { length }) => {
     const isMarked = position === 0 || position === length - 1;
-    return { role: "system", content, ...(isMarked && { providerOptions: CACHE_MARK }) };
+    return { role: "system", content, ...(isMarked && { providerOptions: cacheMark }) };
   });
 }
 

@@ -128,7 +128,7 @@ export class StreamReader {
 
   #finish({ unified, raw = "" }: LanguageModelV4FinishReason, usage: LanguageModelV4Usage): string {
     this.usage = readUsage(usage);
-    if (unified === "interrupted") throw createTruncatedFailure();
+    if (unified === "interrupted" || (unified === "other" && raw === "")) throw createTruncatedFailure();
     const stopCause = classify(unified, raw);
     // A finish reason can be any text, which must not reach a log.
     const finishReason = toProviderCode(raw.toLowerCase()) ?? "";

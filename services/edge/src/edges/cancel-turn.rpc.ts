@@ -11,7 +11,8 @@ export async function handleCancelTurn(
   request: CancelTurnRequest,
 ): Promise<MessageInitShape<typeof CancelTurnResponseSchema>> {
   await requireTurn(deps, request);
-  const ending = await deps.turnDeps.runningTurns.cancel(request.turnId, STOP_TIMEOUT_MS);
+  const { turnId, isTakeover } = request;
+  const ending = await deps.turnDeps.runningTurns.cancel(turnId, STOP_TIMEOUT_MS, isTakeover);
   if (ending === undefined)
     throw new RpcError(status.UNAVAILABLE, "unavailable", "it is unknown whether an outcome is stored");
   return { outcome: OUTCOMES[ending.outcome].proto };

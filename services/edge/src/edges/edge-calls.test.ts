@@ -47,6 +47,18 @@ test("neither reads nor cancels a turn that belongs to another workspace", async
   expect(closeCalls).toEqual([workspaceId, workspaceId]);
 });
 
+test("cancels a turn for its visitor or for a person who takes the session over", async () => {
+  for (const isTakeover of [false, true]) {
+    const { deps, reply } = createEdge();
+    const { runningTurns } = deps.turnDeps;
+    const running = runningTurns.get(TURN.turnId);
+    reply.cancelSignal.addEventListener("abort", () => runningTurns.remove(TURN.turnId));
+    const cancel = handleCancelTurn(deps, create(CancelTurnRequestSchema, { ...TURN, isTakeover }));
+    await expect(cancel).rejects.toMatchObject({ code: "unavailable" });
+    expect(running?.isTakenOver).toBe(isTakeover);
+  }
+});
+
 test("attaches at most 8 readers to a turn, even if 1,000 attach at the same time", async () => {
   const { deps } = createEdge();
   const parts = Array.from({ length: 1_000 }, () => attach(deps));

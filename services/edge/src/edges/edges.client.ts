@@ -20,8 +20,11 @@ export type EdgeClients = {
     offset: number,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<AttachTurnResponse> | undefined>;
-  /** Cancels a turn and returns its stored outcome. Throws RpcError. Returns undefined if the edge has no address. */
-  cancel(workspaceId: string, turn: StoredTurn): Promise<Outcome | undefined>;
+  /**
+   * Cancels a turn and returns its stored outcome. Throws RpcError. Returns undefined if the edge has no address.
+   * @param isTakeover whether a person of the team cancels the turn, and not its visitor.
+   */
+  cancel(workspaceId: string, turn: StoredTurn, isTakeover?: boolean): Promise<Outcome | undefined>;
 };
 
 export type EdgeClientOptions = {
@@ -64,12 +67,13 @@ export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClie
         clearTimeout(timer);
       }
     },
-    async cancel(workspaceId, turn) {
+    async cancel(workspaceId, turn, isTakeover = false) {
       if (turn.edgeAddress === "") return undefined;
       const { client, close } = connect(turn);
       const { edgeId, turnId } = turn;
       try {
-        const { outcome } = await client.cancelTurn({ edgeId, workspaceId, turnId }, { timeoutMs: CANCEL_TIMEOUT_MS });
+        const request = { edgeId, workspaceId, turnId, isTakeover };
+        const { outcome } = await client.cancelTurn(request, { timeoutMs: CANCEL_TIMEOUT_MS });
         return outcomeFromProto(outcome);
       } finally {
         close();

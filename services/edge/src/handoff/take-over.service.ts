@@ -13,7 +13,8 @@ export type TakeOverDeps = {
 };
 
 /**
- * Cancels the running replies of a session that a person has taken over, as a stop of the visitor would: what was shown is kept. Never throws. A
+ * Cancels the running replies of a session that a person has taken over, as a stop of the visitor would: what was shown is kept. The
+ * replies are not counted as the visitor's unpaid ones. Never throws. A
  * reply whose edge cannot be reached ends by itself or with the lease of that edge.
  */
 export async function cancelRunningReplies(
@@ -32,6 +33,6 @@ export async function cancelRunningReplies(
 }
 
 async function cancel({ edges, turnDeps }: TakeOverDeps, workspaceId: string, turn: StoredTurn): Promise<void> {
-  if (turn.edgeId === turnDeps.edgeId) await turnDeps.runningTurns.cancel(turn.turnId, STOP_TIMEOUT_MS);
-  else await edges.cancel(workspaceId, turn);
+  if (turn.edgeId === turnDeps.edgeId) await turnDeps.runningTurns.cancel(turn.turnId, STOP_TIMEOUT_MS, true);
+  else await edges.cancel(workspaceId, turn, true);
 }

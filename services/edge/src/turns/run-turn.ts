@@ -171,8 +171,10 @@ export async function completeTurn(
   stopwatch.enter("close");
   failpoint("edge.answered");
   keyed?.onClosing();
-  // CloseTurn frees the client's hold. Counting before it makes the next turn that gets the hold see this reply.
-  if (report.isUnpaid) await deps.unpaidReplies.count(request.client);
+  // CloseTurn frees the client's hold. Counting before it makes the next turn that gets the hold see this reply. A takeover is no act of the client,
+  // so only the workspace's bound, which limits the operator's costs, counts it.
+  const isTakenOver = outcome === "cancelled" && deps.runningTurns.get(turn.turnId)?.isTakenOver === true;
+  if (report.isUnpaid && !isTakenOver) await deps.unpaidReplies.count(request.client);
   const { databaseTimeMicroseconds: openedAtMicroseconds } = opened;
   const elapsedMs = stopwatch.elapsedMs() - openedAtMs;
   const stored = await deps.turnCloser.close(

@@ -4,6 +4,8 @@ import type { KeyedReply } from "./keyed-reply.ts";
 export type RunningTurn = {
   workspaceId: string;
   cancel: () => void;
+  /** Whether a person of the team has taken the session over, which cancels the turn. */
+  isTakenOver: boolean;
   /** Set if the turn has an idempotency key: other requests can read its reply. */
   reply: KeyedReply | undefined;
   /** The stored ending, set before the turn is removed; undefined if it is unknown. */
@@ -42,7 +44,7 @@ export class RunningTurns {
   readonly #countBySession = new Map<string, number>();
 
   add({ workspaceId, turnId }: TurnIds, cancel: () => void, reply?: KeyedReply): RunningTurn {
-    const turn: RunningTurn = { workspaceId, cancel, reply, ending: undefined, onRemoved: [] };
+    const turn: RunningTurn = { workspaceId, cancel, isTakenOver: false, reply, ending: undefined, onRemoved: [] };
     this.#turns.set(turnId, turn);
     return turn;
   }
@@ -87,10 +89,12 @@ export class RunningTurns {
   /**
    * Cancels a turn, waits up to `timeoutMs` for its end, and returns its stored ending. Returns undefined if this process does not run the
    * turn, or if no ending was stored by then.
+   * @param isTakeover whether a person of the team cancels the turn, and not its visitor.
    */
-  async cancel(turnId: string, timeoutMs: number): Promise<TurnEnding | undefined> {
+  async cancel(turnId: string, timeoutMs: number, isTakeover = false): Promise<TurnEnding | undefined> {
     const turn = this.#turns.get(turnId);
     if (turn === undefined) return undefined;
+    turn.isTakenOver ||= isTakeover;
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       timer = setTimeout(resolve, timeoutMs);

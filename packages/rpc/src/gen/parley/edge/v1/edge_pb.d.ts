@@ -107,6 +107,13 @@ export declare type CancelTurnRequest = Message<"parley.edge.v1.CancelTurnReques
    * @generated from field: string turn_id = 3;
    */
   turnId: string;
+
+  /**
+   * Whether a person of the team has taken the session over. If so, the reply is not counted as an unpaid one of its visitor.
+   *
+   * @generated from field: bool is_takeover = 4;
+   */
+  isTakeover: boolean;
 };
 
 /**

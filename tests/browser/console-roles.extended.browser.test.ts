@@ -8,6 +8,8 @@ import type { Service } from "./service.ts";
 
 const PHONE = { width: 375, height: 812 };
 const VIEWER = "demo-viewer";
+const AGENT = "demo-agent";
+const FORBIDDEN = "Your role does not allow this. Ask an owner of the workspace.";
 const FILTERS = ["Search", "Bot", "Visitor's rating", "Owners' review", "Where", "Visitor", "From", "To"];
 
 type Screen = {
@@ -60,10 +62,10 @@ describeInBrowser("roles in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("leaves the audit log and the recipients of e-mail out of a viewer's navigation, and shows who may read it", async () => {
+  it("leaves the audit log and the recipients of e-mail out of a viewer's navigation, and shows whom to ask", async () => {
     const { page } = await openConsole(fixture);
     await page.signInAs(VIEWER, "/audit-log");
-    await page.tab.getByText("Only owners of the workspace may read the audit log.").waitFor();
+    await page.tab.getByText(FORBIDDEN).waitFor();
     const screens = page.tab.getByRole("navigation", { name: "Screens" }).getByRole("link");
     const names = await screens.allInnerTexts();
     expect(names).toContain("Usage");
@@ -71,6 +73,35 @@ describeInBrowser("roles in the console", (fixture) => {
     expect(names).not.toContain("E-mail");
     await page.tab.getByRole("button", { name: /Demo viewer.*Viewer · console-tests/s }).waitFor();
   });
+
+  it("shows an agent conversations, without the controls for other actions, and no other screen", async () => {
+    const bot = await addBot(fixture.service);
+    await addConversation(fixture.service, bot);
+    const sessionId = await reviewAnswer(fixture.service, bot);
+    const { page } = await openConsole(fixture);
+    const statuses = recordStatuses(page);
+    await page.signInAs(AGENT);
+    await page.heading("Conversations").waitFor();
+    await page.tab.getByText("Reviewed as bad").first().waitFor();
+    const screens = page.tab.getByRole("navigation", { name: "Screens" }).getByRole("link");
+    expect(await screens.allInnerTexts()).toEqual(["Conversations"]);
+    expect(new Set(await findControls(page))).toEqual(new Set(FILTERS.filter((name) => name !== "Bot")));
+    await page.tab.getByRole("button", { name: /Demo agent.*Agent · console-tests/s }).waitFor();
+    await page.goto(`/conversations/${sessionId}`);
+    await page.tab.getByText("Reviewed as bad").first().waitFor();
+    expect(await findControls(page)).toEqual(["Conversations", "1 passage of knowledge", "Technical details"]);
+    expect(await page.findAxeViolations()).toEqual([]);
+    for (const { path } of screensOf(bot, sessionId).filter((each) => !each.path.startsWith("/conversations"))) {
+      await page.goto(path);
+      await page.tab.getByText(FORBIDDEN).waitFor();
+      expect(await findControls(page), path).toEqual([]);
+    }
+    await page.goto("/nothing-here");
+    await page.tab.getByText("Page not found").first().waitFor();
+    expect(await findControls(page)).toEqual(["Conversations"]);
+    expect(statuses).toEqual(new Set([200]));
+    expect(page.problems).toEqual([]);
+  }, 60_000);
 
   it("on any screen, tells a member without a role how to get one, and sends no request", async () => {
     const { page } = await openConsole(fixture, { viewport: PHONE });
@@ -153,8 +184,8 @@ function screensOf(bot: string, sessionId: string): Screen[] {
       controls: ["Bot", "Read what was said here with the passages, the tools and the duration of each answer."],
     },
     { path: "/usage", text: "By month", controls: ["Download CSV", "Month"] },
-    { path: "/emails", text: "For owners only", controls: [] },
-    { path: "/audit-log", text: "For owners only", controls: [] },
+    { path: "/emails", text: FORBIDDEN, controls: [] },
+    { path: "/audit-log", text: FORBIDDEN, controls: [] },
   ];
 }
 

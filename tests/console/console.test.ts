@@ -53,6 +53,7 @@ describe("sign-in", () => {
 
   it.each([
     ["demo-owner", "owner"],
+    ["demo-agent", "agent"],
     ["demo-viewer", "viewer"],
     ["demo-guest", undefined],
   ])("gives the session of %s the role %s, and embeds the session in the page", async (account, role) => {

@@ -571,7 +571,7 @@ const decisions: Section[] = [
       8: "Limits: 120 list, delete and erase requests a minute per user, 10 exports a minute per user, two open exports per workspace and edge process. Above a limit: 429.",
       9: "`DELETE /api/conversations/{session_id}/` hides a conversation: 204.",
       10: "`POST /api/conversations/erase/` erases a visitor's conversations for good: 202 `{conversations, request_id}`.",
-      11: "The list and the exports of all conversations need the role `viewer` or `owner`, deletion and erasure `owner`: 403 `forbidden`.",
+      11: "The list and the exports of all conversations need the role `viewer` or `owner`, the list also permits `agent`, deletion and erasure `owner`: 403 `forbidden`.",
       12: "A conversation of another workspace gets the same response as a missing one.",
       13: "Error bodies are `{detail}`.",
       14: "Both exports have the list's filters except `q`. Their `since` and `until` apply to the start of a conversation.",
@@ -705,7 +705,7 @@ const decisions: Section[] = [
       10: "The bot asks for a person after as many replies in a row without an answer, or rated as bad, as its settings say.",
       11: "Without the handoff: 409 `handoff_off`, and the configuration has no `handoff`.",
       12: "The refusals and rate limits of visitors are those of chat; of a session, those of stop.",
-      13: "The owner API of the handoff needs the role `owner`, its list `viewer`. It has 600 requests a minute for each user.",
+      13: "The owner API of the handoff needs the role `owner` or `agent`, its list also permits `viewer`. An agent may also list and read conversations, and nothing else. It has 600 requests a minute for each user.",
     },
   },
 ];

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { requiredRole } from "@parley/rpc/access";
+import { mayCall, requiredRole } from "@parley/rpc/access";
 import { BotAdminService, KeyAdminService, ToolAdminService } from "@parley/rpc/conversation";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { adminAccessOf } from "@parley/service-kit";
@@ -137,7 +137,11 @@ test("every admin method answers every kind of caller as declared, and a refused
     roles: ["parley-owner"],
   };
   const otherOwner = await token({ workspaceId: other.workspaceId, role: "owner" });
-  type Caller = { authorization: string; expected: (access: Access) => string; target?: TenantDataWithKey };
+  type Caller = {
+    authorization: string;
+    expected: (access: Access, method: DescMethod) => string;
+    target?: TenantDataWithKey;
+  };
   const unauthenticated = () => "401 authentication_required";
   const callers: Record<string, Caller> = {
     "no token": { authorization: "", expected: unauthenticated },
@@ -153,6 +157,10 @@ test("every admin method answers every kind of caller as declared, and a refused
       authorization: `Bearer ${otherOwner}`,
       expected: (access) => (access === "operator" ? "403 forbidden" : "404 workspace_not_found"),
     },
+    agent: {
+      authorization: `Bearer ${await token({ workspaceId, role: "agent" })}`,
+      expected: (_, method) => (mayCall("agent", method) ? "200 ok" : "403 forbidden"),
+    },
     viewer: {
       authorization: `Bearer ${await token({ workspaceId, role: "viewer" })}`,
       expected: (access) => (access === "viewer" ? "200 ok" : "403 forbidden"),
@@ -166,7 +174,7 @@ test("every admin method answers every kind of caller as declared, and a refused
   const calls = Object.entries(callers).flatMap(([caller, { authorization, expected, target = tenant }]) =>
     ADMIN_METHODS.map((method) => {
       const name = nameOf(method);
-      return { caller, method, name, authorization, target, wanted: expected(accessOf(method)) };
+      return { caller, method, name, authorization, target, wanted: expected(accessOf(method), method) };
     }),
   );
   const isPermitted = ({ wanted }: (typeof calls)[number]) => wanted === "200 ok";

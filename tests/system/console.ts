@@ -53,6 +53,7 @@ export async function startDevelopmentSso(extra: Record<string, string> = {}): P
       JWKS_URL: `${issuer}/jwks`,
       JWT_ROLE_CLAIM: "roles",
       JWT_OWNER_ROLES: "owner",
+      JWT_AGENT_ROLES: "agent",
       JWT_VIEWER_ROLES: "viewer",
     },
     async stop() {

@@ -103,6 +103,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     JWKS_URL: sso.jwksUrl,
     JWT_ROLE_CLAIM: "roles",
     JWT_OWNER_ROLES: "parley-owner",
+    JWT_AGENT_ROLES: "parley-agent",
     JWT_VIEWER_ROLES: "parley-viewer",
   };
   const databaseOf = (name: ServiceWithDatabase) => {

@@ -56,6 +56,7 @@ it("gives conversation, quota and llm-proxy JWT settings and egress to the ident
     expect(env).toMatchObject({
       JWT_ROLE_CLAIM: "roles",
       JWT_OWNER_ROLES: "parley-owner,admin",
+      JWT_AGENT_ROLES: "",
       JWT_VIEWER_ROLES: "",
     });
     expect(env.JWKS_URL, name).toContain(":8443/");

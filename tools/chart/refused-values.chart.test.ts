@@ -65,8 +65,9 @@ it.each([
   ["minimal", "database.host=", "database.host is empty"],
   ["minimal", "redis.enabled=true,redis.mode=sentinel", "redis.sentinelMaster is empty"],
   ["minimal", "sso.issuer=", "sso.issuer is empty"],
-  ["minimal", "sso.roleClaim=roles", "sso.ownerRoles and sso.viewerRoles are empty"],
+  ["minimal", "sso.roleClaim=roles", "sso.ownerRoles, sso.agentRoles and sso.viewerRoles are empty"],
   ["minimal", "sso.viewerRoles={a}", "sso.roleClaim is empty"],
+  ["minimal", "sso.agentRoles={a}", "sso.roleClaim is empty"],
 ])("refuses %s values with %s", async (name, set, reason) => {
   const { code, output } = await runHelmTemplate(name, [set]);
   expect(code).toBe(1);

@@ -6,8 +6,8 @@ export const CONSOLE_CLIENT_ID = "parley-console";
 
 const SESSION_TTL_SECONDS = 12 * 3_600;
 
-/** The account with the role `viewer`. */
-const VIEWER = "demo-viewer";
+/** The accounts with the roles `agent` and `viewer`. */
+const [AGENT, VIEWER] = ["demo-agent", "demo-viewer"];
 
 /**
  * Creates an identity provider for development, which asks for no password. It signs in the account that the authorization request names
@@ -23,6 +23,8 @@ export function createProvider(config: Config, key: JWK): Provider {
     switch (accountId) {
       case owner:
         return { roles: ["owner"], name: "Demo owner" };
+      case AGENT:
+        return { roles: ["agent"], name: "Demo agent" };
       case VIEWER:
         return { roles: ["viewer"], name: "Demo viewer" };
       default:

@@ -44,13 +44,17 @@ describe("the request of a method with workspace scope has workspace_id and no o
 
 describe("mayCall", () => {
   const { createBot, listBots } = conversation.BotAdminService.method;
+  const { listSessions, exportSessions } = conversation.SessionAdminService.method;
+  const { postMessage } = conversation.HandoffService.method;
   const { setPlan } = quota.WorkspaceAdminService.method;
   test.each([
-    ["owner", [createBot, listBots]],
-    ["viewer", [listBots]],
+    ["owner", [createBot, listBots, listSessions, exportSessions, postMessage]],
+    ["viewer", [listBots, listSessions, exportSessions]],
+    ["agent", [listSessions, postMessage]],
     [undefined, []],
   ] as const)("lets the role %s call only the methods whose admin_access permits that role", (role, permitted) => {
-    expect([createBot, listBots, setPlan].filter((method) => mayCall(role, method))).toEqual(permitted);
+    const all = [createBot, listBots, listSessions, exportSessions, postMessage, setPlan];
+    expect(all.filter((method) => mayCall(role, method))).toEqual(permitted);
   });
 });
 
@@ -60,4 +64,16 @@ test("no method that viewers may call declares changes: true", () => {
     return role === AdminRole.VIEWER && changes;
   });
   expect(changing).toEqual([]);
+});
+
+test("agents may call the methods about conversations and no other one", () => {
+  const permitted = services.flatMap((service) => service.methods).filter((method) => mayCall("agent", method));
+  expect(permitted.map(({ parent, name }) => `${parent.name}/${name}`).sort()).toEqual([
+    "HandoffService/ChangeHandoff",
+    "HandoffService/ListHandoffs",
+    "HandoffService/PostMessage",
+    "SessionAdminService/GetTranscript",
+    "SessionAdminService/ListSessions",
+    "TurnAdminService/ListTurns",
+  ]);
 });

@@ -4,11 +4,17 @@ import { AdminRole, AdminScope, admin_access } from "./gen/parley/rpc/v1/access_
 export * from "./gen/parley/rpc/v1/access_pb.js";
 export * from "./gen/parley/rpc/v1/audit_log_pb.js";
 
-/** A member's role in a workspace. An owner may do everything that a viewer may. */
-export type Role = "viewer" | "owner";
+/**
+ * A member's role in a workspace. A viewer reads, and an owner may do everything that a viewer or an agent may. An agent answers visitors, and reads
+ * conversations and nothing else.
+ */
+export type Role = "viewer" | "agent" | "owner";
 
-/** Returns the least role that the method's option admin_access requires. Returns undefined if no member may call the method. */
-export function requiredRole(method: DescMethod): Role | undefined {
+/**
+ * Returns which of the roles viewer and owner a member needs at least, by the method's option admin_access. Returns undefined if no member may call
+ * the method.
+ */
+export function requiredRole(method: DescMethod): "viewer" | "owner" | undefined {
   const access = getOption(method, admin_access);
   if (access.scope !== AdminScope.WORKSPACE) return undefined;
   if (access.role === AdminRole.VIEWER) return "viewer";
@@ -18,5 +24,7 @@ export function requiredRole(method: DescMethod): Role | undefined {
 /** Returns whether a member with this role may call the method. Returns false if `role` is undefined. */
 export function mayCall(role: Role | undefined, method: DescMethod): boolean {
   const required = requiredRole(method);
-  return required !== undefined && (role === "owner" || role === required);
+  if (required === undefined) return false;
+  if (role === "agent") return getOption(method, admin_access).agents;
+  return role === "owner" || role === required;
 }

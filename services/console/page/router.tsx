@@ -11,6 +11,7 @@ import type { ConversationFilters } from "./api/conversations.ts";
 import { SESSION_QUERY } from "./api/session.ts";
 import { SignedOutError } from "./api/session-fetch.ts";
 import { ScreenError, ScreenLoading } from "./components/states.tsx";
+import { findHome } from "./navigation.ts";
 import { queryClient } from "./query-client.ts";
 import { NotFound } from "./screens/not-found.tsx";
 import { Shell } from "./shell.tsx";
@@ -50,8 +51,9 @@ const shellRoute = createRoute({
 const homeRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/",
-  beforeLoad: () => {
-    throw redirect({ to: "/overview" });
+  beforeLoad: async () => {
+    const { role } = await queryClient.ensureQueryData(SESSION_QUERY);
+    throw redirect({ to: findHome(role)?.to ?? "/overview" });
   },
 });
 

@@ -1,8 +1,9 @@
-import { AuditLogAdminService, EmailAdminService } from "@parley/rpc/conversation";
+import { mayCall, type Role } from "@parley/rpc/access";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { useMayCall, useSession } from "./api/session.ts";
-import { Icon, type IconName } from "./components/icon.tsx";
+import { FORBIDDEN } from "./api/error-text.ts";
+import { useSession } from "./api/session.ts";
+import { Icon } from "./components/icon.tsx";
 import { OfflineNote } from "./components/offline-note.tsx";
 import { PageHeader } from "./components/page-header.tsx";
 import { SignInAgain } from "./components/sign-in-again.tsx";
@@ -10,50 +11,13 @@ import { Empty, Failure } from "./components/states.tsx";
 import { useCode } from "./components/use-code.ts";
 import { useSignOut } from "./components/use-sign-out.ts";
 import { t } from "./i18n/t.tsx";
+import { findScreen, GROUPS } from "./navigation.ts";
 
 const loadDrawer = async () => (await import("./components/drawer.tsx")).Drawer;
 const loadUserMenu = async () => (await import("./user-menu.tsx")).UserMenu;
 
-type NavigationGroup = { name: string; screens: readonly { to: string; name: string; icon: IconName }[] };
-
-const GROUPS = [
-  { name: "", screens: [{ to: "/overview", name: t("Overview"), icon: "home" }] },
-  {
-    name: t("Talk"),
-    screens: [
-      { to: "/conversations", name: t("Conversations"), icon: "chat" },
-      { to: "/questions", name: t("Unanswered questions"), icon: "question" },
-    ],
-  },
-  {
-    name: t("Build"),
-    screens: [
-      { to: "/bots", name: t("Bots"), icon: "bot" },
-      { to: "/knowledge", name: t("Knowledge"), icon: "book" },
-      { to: "/answers", name: t("Answers"), icon: "answer" },
-      { to: "/moderation", name: t("Moderation"), icon: "shield" },
-      { to: "/tools", name: t("Tools"), icon: "tool" },
-    ],
-  },
-  {
-    name: t("Test"),
-    screens: [
-      { to: "/playground", name: t("Playground"), icon: "play" },
-      { to: "/evaluation", name: t("Evaluation"), icon: "target" },
-    ],
-  },
-  {
-    name: t("Manage"),
-    screens: [
-      { to: "/keys", name: t("Keys"), icon: "key" },
-      { to: "/visitors", name: t("Visitors"), icon: "user" },
-      { to: "/webhooks", name: t("Webhooks"), icon: "link" },
-      { to: "/emails", name: t("E-mail"), icon: "mail" },
-      { to: "/usage", name: t("Usage"), icon: "chart" },
-      { to: "/audit-log", name: t("Audit log"), icon: "clock" },
-    ],
-  },
-] as const satisfies readonly NavigationGroup[];
+/** The names of the roles that a user's menu shows. */
+const ROLE_NAMES: Partial<Record<Role, string>> = { viewer: t("Viewer"), agent: t("Agent") };
 
 /** The frame of all screens: navigation and the user's menu. */
 export function Shell() {
@@ -118,7 +82,7 @@ export function Shell() {
             <Failure error={drawerError} onRetry={reloadDrawer} />
           </div>
         )}
-        {role === undefined ? <NoRole /> : <Outlet />}
+        {role === undefined ? <NoRole /> : <PermittedScreen path={path} />}
       </main>
       <SignInAgain />
     </div>
@@ -138,18 +102,15 @@ function Brand() {
 
 function Navigation() {
   const { role } = useSession();
-  const isShown: Readonly<Record<string, boolean>> = {
-    "/audit-log": useMayCall(AuditLogAdminService.method.listAuditLogEntries),
-    "/emails": useMayCall(EmailAdminService.method.listRecipients),
-  };
   if (role === undefined) return null;
   return (
     <nav aria-label={t("Screens")} className="navigation">
-      {GROUPS.map((group) => (
-        <Group key={group.name} name={group.name}>
-          {group.screens
-            .filter(({ to }) => isShown[to] ?? true)
-            .map(({ to, name, icon }) => (
+      {GROUPS.map(({ name: groupName, screens }) => {
+        const readable = screens.filter(({ reads }) => mayCall(role, reads));
+        if (readable.length === 0) return null;
+        return (
+          <Group key={groupName} name={groupName}>
+            {readable.map(({ to, name, icon }) => (
               <li key={to}>
                 <Link to={to} activeProps={{ className: "active" }}>
                   <Icon name={icon} />
@@ -157,8 +118,9 @@ function Navigation() {
                 </Link>
               </li>
             ))}
-        </Group>
-      ))}
+          </Group>
+        );
+      })}
     </nav>
   );
 }
@@ -171,6 +133,21 @@ function Group({ name, children }: { name: string; children: ReactNode }) {
       <p id={id}>{name}</p>
       <ul aria-labelledby={id}>{children}</ul>
     </>
+  );
+}
+
+/** Shows the screen at the path if the member's role may read it. */
+function PermittedScreen({ path }: { path: string }) {
+  const { role } = useSession();
+  const screen = findScreen(path);
+  if (screen === undefined || mayCall(role, screen.reads)) return <Outlet />;
+  return (
+    <div className="screen">
+      <PageHeader title={screen.name} />
+      <Empty icon={screen.icon} title={t("No access")}>
+        {FORBIDDEN}
+      </Empty>
+    </div>
   );
 }
 
@@ -209,6 +186,7 @@ function UserMenu() {
 
 function User() {
   const { user, workspace_id: workspaceId, role } = useSession();
+  const roleName = role && ROLE_NAMES[role];
   return (
     <>
       <span className="avatar" aria-hidden="true">
@@ -216,7 +194,7 @@ function User() {
       </span>
       <span className="user-menu-text">
         <span>{user}</span>
-        <small>{role === "viewer" ? `${t("Viewer")} · ${workspaceId}` : workspaceId}</small>
+        <small>{roleName ? `${roleName} · ${workspaceId}` : workspaceId}</small>
       </span>
       <Icon name="chevronDown" />
     </>

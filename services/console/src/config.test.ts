@@ -46,10 +46,15 @@ describe("the console's configuration", () => {
       ]);
   });
 
-  it("reads the role claim and the roles of owners and viewers", () => {
-    const values = { ...VALUES, JWT_ROLE_CLAIM: "realm.roles", JWT_VIEWER_ROLES: "reader, guest" };
+  it("reads the role claim and the roles of owners, agents and viewers", () => {
+    const values = {
+      ...VALUES,
+      JWT_ROLE_CLAIM: "realm.roles",
+      JWT_AGENT_ROLES: "support",
+      JWT_VIEWER_ROLES: "reader, guest",
+    };
     expect(readConfig(values).jwt).toMatchObject({
-      roles: { claim: "realm.roles", owner: ["parley-owner"], viewer: ["reader", "guest"] },
+      roles: { claim: "realm.roles", owner: ["parley-owner"], agent: ["support"], viewer: ["reader", "guest"] },
     });
   });
 

@@ -338,6 +338,30 @@ export function handoffSuite(shared: () => ContractSystem): void {
       expectOk(await api.call(asVisitor({ session_id: verified, visitor_token }, own)));
     });
 
+    test("an agent takes, answers, lists and reads conversations, and does nothing else in the owner API [D53/13]", async () => {
+      const session = await startSession();
+      const agent = bearer(await signIn(tenant, "parley-agent"));
+      const call = async (method: string, path: string, body?: object) => {
+        const request = { method, path: `/api/${path}`, headers: agent, ...(body && { body }) };
+        return (await api.call(request)).status;
+      };
+      const calls = [
+        ["POST", `conversations/${session}/handoff/`, { action: "take", agent: ANNA }],
+        ["POST", `conversations/${session}/messages/`, { text: "Hi", agent: ANNA }],
+        ["POST", `conversations/${session}/handoff/`, { action: "resolve" }],
+        ["GET", "handoffs/"],
+        ["GET", "conversations/"],
+        ["GET", `conversations/${session}/export.json`],
+        ["GET", "conversations/export.ndjson"],
+        ["GET", "conversations/export.csv"],
+        ["POST", "conversations/erase/", { visitor_id: "v" }],
+        ["DELETE", `conversations/${session}/`],
+      ] as const;
+      const statuses: number[] = [];
+      for (const [method, path, body] of calls) statuses.push(await call(method, path, body));
+      expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 403, 403, 403, 403]);
+    });
+
     test("owners get the refusals of the owner API [D53/13]", async () => {
       const session = await startSession();
       const viewer = bearer(await signIn(tenant, "parley-viewer"));

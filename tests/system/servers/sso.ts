@@ -12,7 +12,7 @@ export type SsoClient = {
    * Requests a user's access token from the OAuth 2.0 token endpoint. Without `workspaceId` the token has no workspace claim. Without `role`
    * it has no roles.
    */
-  token(options: { workspaceId?: string; user?: string; role?: "owner" | "viewer" }): Promise<string>;
+  token(options: { workspaceId?: string; user?: string; role?: "owner" | "agent" | "viewer" }): Promise<string>;
   /** Signs any claims with the identity provider's key, even claims that the provider would never issue. */
   sign(claims: JWTPayload): Promise<string>;
 };

@@ -132,6 +132,8 @@ rather than variables, because Kubernetes updates the files of running pods when
   value: {{ .roleClaim | quote }}
 - name: JWT_OWNER_ROLES
   value: {{ join "," .ownerRoles | quote }}
+- name: JWT_AGENT_ROLES
+  value: {{ join "," .agentRoles | quote }}
 - name: JWT_VIEWER_ROLES
   value: {{ join "," .viewerRoles | quote }}
 {{- end }}

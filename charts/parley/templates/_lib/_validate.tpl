@@ -46,10 +46,11 @@
 {{- fail (printf "sso.%s is empty. The edge needs it to check access tokens; see docs/install/sso.md." $name) -}}
 {{- end -}}
 {{- end -}}
-{{- if and .Values.sso.roleClaim (not .Values.sso.ownerRoles) (not .Values.sso.viewerRoles) -}}
-{{- fail "sso.ownerRoles and sso.viewerRoles are empty. Set at least one of them to the values of sso.roleClaim that mean owner or viewer." -}}
+{{- $roles := concat .Values.sso.ownerRoles .Values.sso.agentRoles .Values.sso.viewerRoles -}}
+{{- if and .Values.sso.roleClaim (not $roles) -}}
+{{- fail "sso.ownerRoles, sso.agentRoles and sso.viewerRoles are empty. Set at least one of them to the values of sso.roleClaim that mean owner, agent or viewer." -}}
 {{- end -}}
-{{- if and (not .Values.sso.roleClaim) (or .Values.sso.ownerRoles .Values.sso.viewerRoles) -}}
+{{- if and (not .Values.sso.roleClaim) $roles -}}
 {{- fail "sso.roleClaim is empty. Set it to the claim with the roles." -}}
 {{- end -}}
 {{- include "parley.console.validate" . -}}

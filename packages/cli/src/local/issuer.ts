@@ -8,12 +8,13 @@ import type { IssuerSettings } from "./instance.ts";
 const ALGORITHM = "ES256";
 const ROLE_CLAIM = "roles";
 
-export const ROLES = ["viewer", "owner"] as const;
+export const ROLES = ["viewer", "agent", "owner"] as const;
 
 /** The environment variables with which the services accept the roles in the development issuer's tokens. */
 export const DEVELOPMENT_ROLE_ENV = {
   JWT_ROLE_CLAIM: ROLE_CLAIM,
   JWT_OWNER_ROLES: "owner",
+  JWT_AGENT_ROLES: "agent",
   JWT_VIEWER_ROLES: "viewer",
 };
 

@@ -218,7 +218,7 @@ describe("keys without a kid", () => {
 
 describe("the role", () => {
   const roleIn = async (claim: string, extra: JWTPayload) => {
-    const roles = { claim, owner: ["parley-owner", "admin"], viewer: ["parley-viewer"] };
+    const roles = { claim, owner: ["parley-owner", "admin"], agent: ["parley-agent"], viewer: ["parley-viewer"] };
     const verifyRole = createTokenVerifier({ issuer, audience, workspaceClaim: "workspace_id", roles }, jwks);
     return (await verifyRole(`Bearer ${await signer.sign(claims(extra))}`)).role;
   };
@@ -227,6 +227,8 @@ describe("the role", () => {
     ["roles", { roles: "parley-owner" }, "owner"],
     ["roles", { roles: ["other", "admin"] }, "owner"],
     ["roles", { roles: ["parley-viewer", "parley-owner"] }, "owner"],
+    ["roles", { roles: ["parley-viewer", "parley-agent"] }, "agent"],
+    ["roles", { roles: ["parley-agent", "admin"] }, "owner"],
     ["roles", { roles: ["parley-viewer"] }, "viewer"],
     ["realm_access.roles", { realm_access: { roles: ["parley-viewer"] } }, "viewer"],
     ["https://parley.example/roles", { "https://parley.example/roles": ["admin"] }, "owner"],

@@ -18,9 +18,14 @@ export type RoleOptions = {
   claim: string;
   /** The values that mean `owner`. */
   owner: readonly string[];
+  /** The values that mean `agent`. */
+  agent: readonly string[];
   /** The values that mean `viewer`. */
   viewer: readonly string[];
 };
+
+/** If a claim gives several roles, the first of these is the member's. */
+const ROLES = ["owner", "agent", "viewer"] as const satisfies readonly Role[];
 
 /** The user and workspace that an access token names, and the user's role if the token gives one. */
 export type Caller = { userId: string; workspaceId: string; role?: Role };
@@ -74,13 +79,11 @@ export function findClaim(claims: JWTPayload, claim: string): unknown {
   return getOwn(claims, claim) ?? claim.split(".").reduce<unknown>(getOwn, claims);
 }
 
-/** Returns the highest role that the claim gives; undefined if it gives none. */
-export function findRole(claims: JWTPayload, { claim, owner, viewer }: RoleOptions): Role | undefined {
+/** Returns the first of the roles owner, agent and viewer that the claim gives; undefined if it gives none. */
+export function findRole(claims: JWTPayload, { claim, ...valuesOf }: RoleOptions): Role | undefined {
   const value = findClaim(claims, claim);
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const includesAny = (names: readonly string[]) => names.some((name) => values.includes(name));
-  if (includesAny(owner)) return "owner";
-  return includesAny(viewer) ? "viewer" : undefined;
+  return ROLES.find((role) => valuesOf[role].some((each) => values.includes(each)));
 }
 
 function getOwn(object: unknown, name: string): unknown {

@@ -30,15 +30,16 @@ export function readOptionalJwtSettings(environment: Environment): JwtSettings |
 function readRoles(environment: Environment): RoleOptions | undefined {
   const claim = environment.optionalText("JWT_ROLE_CLAIM");
   const owner = environment.list("JWT_OWNER_ROLES");
+  const agent = environment.list("JWT_AGENT_ROLES");
   const viewer = environment.list("JWT_VIEWER_ROLES");
-  const hasRoles = owner.length + viewer.length > 0;
+  const hasRoles = owner.length + agent.length + viewer.length > 0;
   if (claim === undefined && hasRoles)
     environment.addProblem(
-      "JWT_ROLE_CLAIM is not set: the claim that holds a role from JWT_OWNER_ROLES or JWT_VIEWER_ROLES",
+      "JWT_ROLE_CLAIM is not set: the claim that holds a role from JWT_OWNER_ROLES, JWT_AGENT_ROLES or JWT_VIEWER_ROLES",
     );
   if (claim !== undefined && !hasRoles)
     environment.addProblem(
-      "JWT_OWNER_ROLES or JWT_VIEWER_ROLES must be set: the values of the claim in JWT_ROLE_CLAIM that mean owner or viewer",
+      "JWT_OWNER_ROLES, JWT_AGENT_ROLES or JWT_VIEWER_ROLES must be set: the values of the claim in JWT_ROLE_CLAIM that mean owner, agent or viewer",
     );
-  return claim === undefined ? undefined : { claim, owner, viewer };
+  return claim === undefined ? undefined : { claim, owner, agent, viewer };
 }

@@ -4,7 +4,7 @@ import { formatExtensions } from "../i18n/extensions.ts";
 import { t } from "../i18n/t.tsx";
 import { isNoResponse, isSignedOut } from "./session-fetch.ts";
 
-const FORBIDDEN = t("Your role does not allow this. Ask an owner of the workspace.");
+export const FORBIDDEN = t("Your role does not allow this. Ask an owner of the workspace.");
 const UNREACHABLE = t("The console cannot be reached. Check your connection, then try again.");
 const CODE_MISSING = t("A part of the console could not be loaded. It may have been updated. Reload the page.");
 const UNEXPECTED = t("Something went wrong. Try again in a few seconds.");

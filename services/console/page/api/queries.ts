@@ -1,6 +1,7 @@
+import { BotAdminService } from "@parley/rpc/conversation";
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { bots, keys, moderation, tools } from "./clients.ts";
-import { useSession } from "./session.ts";
+import { useMayCall, useSession } from "./session.ts";
 
 export const botsQuery = (workspaceId: string) =>
   queryOptions({
@@ -43,7 +44,8 @@ export const toolChecksQuery = (workspaceId: string, botSlug: string) =>
     enabled: botSlug !== "",
   });
 
+/** Does not load the bots of a member who may not list them. */
 export function useBots() {
   const { workspace_id: workspaceId } = useSession();
-  return useQuery(botsQuery(workspaceId));
+  return useQuery({ ...botsQuery(workspaceId), enabled: useMayCall(BotAdminService.method.listBots) });
 }

@@ -1,8 +1,14 @@
-import { type Bot, EraseVisitorRequestSchema, ListSessionsRequestSchema } from "@parley/rpc/conversation";
+import {
+  type Bot,
+  BotAdminService,
+  EraseVisitorRequestSchema,
+  ListSessionsRequestSchema,
+} from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
 import { Link } from "@tanstack/react-router";
 import { type SubmitEvent, useEffect, useRef } from "react";
 import type { ConversationFilters } from "../api/conversations.ts";
+import { useMayCall } from "../api/session.ts";
 import { toBotOptions } from "../components/bot-names.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 import { t } from "../i18n/t.tsx";
@@ -15,6 +21,7 @@ type FiltersProps = {
 
 /** Applies all fields on submit, when a select field changes, and when a date field loses the focus. */
 export function Filters({ filters, bots, onChange }: FiltersProps) {
+  const mayListBots = useMayCall(BotAdminService.method.listBots);
   const form = useRef<HTMLFormElement>(null);
   // Updates the fields in place, because a new `key` would mount the form again and lose the focus.
   useEffect(() => {
@@ -51,13 +58,15 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
           </button>
         </div>
         <div className="columns narrow">
-          <SelectField
-            label={t("Bot")}
-            name="bot"
-            options={[["", t("All bots")], ...toBotOptions(bots), ...(isUnlisted ? [[bot, bot] as const] : [])]}
-            defaultValue={bot}
-            onChange={apply}
-          />
+          {mayListBots && (
+            <SelectField
+              label={t("Bot")}
+              name="bot"
+              options={[["", t("All bots")], ...toBotOptions(bots), ...(isUnlisted ? [[bot, bot] as const] : [])]}
+              defaultValue={bot}
+              onChange={apply}
+            />
+          )}
           <SelectField
             label={t("Visitor's rating")}
             name="rating"

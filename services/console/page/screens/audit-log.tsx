@@ -1,10 +1,9 @@
 import type { AuditLogEntry } from "@parley/rpc/access";
-import { AuditLogAdminService } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { auditLogs } from "../api/clients.ts";
 import { useBots } from "../api/queries.ts";
-import { useMayCall, useSession } from "../api/session.ts";
+import { useSession } from "../api/session.ts";
 import { describeEntry } from "../audit-log/describe-entry.tsx";
 import { mergeEntries } from "../audit-log/merge-entries.ts";
 import { toBotNames } from "../components/bot-names.ts";
@@ -19,7 +18,6 @@ const PAGE_SIZE = 50;
 const NO_MORE_ENTRIES = { entries: [], nextPageToken: "" };
 
 export function AuditLog() {
-  const mayRead = useMayCall(AuditLogAdminService.method.listAuditLogEntries);
   return (
     <div className="screen">
       <PageHeader title={t("Audit log")}>
@@ -27,13 +25,7 @@ export function AuditLog() {
           "Who changed what in this workspace. Entries are kept for 400 days. They contain names, but never texts of yours or of visitors.",
         )}
       </PageHeader>
-      {mayRead ? (
-        <Entries />
-      ) : (
-        <Empty icon="clock" title={t("For owners only")}>
-          {t("Only owners of the workspace may read the audit log.")}
-        </Empty>
-      )}
+      <Entries />
     </div>
   );
 }

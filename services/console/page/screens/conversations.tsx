@@ -1,11 +1,11 @@
 import "../conversations/conversations.css";
-import type { Bot, SessionSummary } from "@parley/rpc/conversation";
+import { type Bot, SessionAdminService, type SessionSummary } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useRef } from "react";
 import { type ConversationFilters, listConversations } from "../api/conversations.ts";
 import { useBots } from "../api/queries.ts";
-import { useSession } from "../api/session.ts";
+import { useMayCall, useSession } from "../api/session.ts";
 import { formatDateTime } from "../components/dates.ts";
 import { FactLine } from "../components/facts.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -26,6 +26,7 @@ export function Conversations() {
   const filters = route.useSearch();
   const navigate = useNavigate();
   const { workspace_id: workspaceId } = useSession();
+  const mayExport = useMayCall(SessionAdminService.method.exportSessions);
   const { data: bots = [] } = useBots();
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["conversations", workspaceId, filters],
@@ -37,7 +38,7 @@ export function Conversations() {
   const found = data?.pages.flatMap(({ sessions }) => sessions);
   return (
     <div className="screen">
-      <PageHeader title={t("Conversations")} actions={<ExportMenu filters={filters} />}>
+      <PageHeader title={t("Conversations")} actions={mayExport && <ExportMenu filters={filters} />}>
         {t("What visitors asked and what your bots answered, newest first.")}
       </PageHeader>
       <Filters

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMayCall, useSession } from "../api/session.ts";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
-import { Empty, Failure, Loading } from "../components/states.tsx";
+import { Failure, Loading } from "../components/states.tsx";
 import { AddRecipient } from "../emails/add-recipient.tsx";
 import { recipientsQuery } from "../emails/email-queries.ts";
 import { RecipientRow } from "../emails/recipient-row.tsx";
@@ -19,18 +19,12 @@ const MAILED_EVENTS: Readonly<Record<string, string>> = {
 
 export function Emails() {
   const { workspace_id: workspaceId } = useSession();
-  const mayList = useMayCall(EmailAdminService.method.listRecipients);
-  const { data, error, refetch } = useQuery({ ...recipientsQuery(workspaceId), enabled: mayList });
+  const { data, error, refetch } = useQuery(recipientsQuery(workspaceId));
   return (
     <div className="screen">
       <PageHeader title={t("E-mail")}>{t("Parley writes to these people when something needs them.")}</PageHeader>
-      {!mayList && (
-        <Empty icon="mail" title={t("For owners only")}>
-          {t("Only owners of the workspace see who gets e-mail.")}
-        </Empty>
-      )}
       {error && !data && <Failure error={error} onRetry={refetch} />}
-      {mayList && !error && !data && <Loading />}
+      {!error && !data && <Loading />}
       {data && <Recipients response={data} />}
     </div>
   );

@@ -5,7 +5,7 @@ import { describeSession, MAX_SESSION_MS, readClaims, safeReturnPath } from "./s
 const TOKEN_OPTIONS = {
   audience: "parley",
   workspaceClaim: "workspace_id",
-  roles: { claim: "roles", owner: ["parley-owner"], viewer: ["parley-viewer"] },
+  roles: { claim: "roles", owner: ["parley-owner"], agent: ["parley-agent"], viewer: ["parley-viewer"] },
 };
 const CLAIMS = { aud: "parley", sub: "u1", exp: 2_000_000_000, workspace_id: "acme" };
 const token = (changes: Record<string, unknown> = {}) => new UnsecuredJWT({ ...CLAIMS, ...changes }).encode();
@@ -44,6 +44,7 @@ describe("describeSession", () => {
 
   it.each([
     [["parley-owner"], "owner"],
+    ["parley-agent", "agent"],
     ["parley-viewer", "viewer"],
     [["other"], undefined],
     [undefined, undefined],

@@ -112,7 +112,7 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       operationId: "changeHandoff",
       summary: "Take over, assign or resolve a conversation",
       description:
-        "Changes who answers the visitor, and returns it. A takeover cancels a running reply of the bot; what the visitor has of it is kept. Needs the role `owner`.",
+        "Changes who answers the visitor, and returns it. A takeover cancels a running reply of the bot; what the visitor has of it is kept. Needs the role `agent` or `owner`.",
       responses: {
         200: json("Who answers the visitor.", OwnedState),
         400: INVALID,
@@ -151,7 +151,7 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       operationId: "postMessage",
       summary: "Answer a visitor",
       description:
-        "Stores a message of the agent who has the conversation, and shows it to the visitor. Needs the role `owner`.",
+        "Stores a message of the agent who has the conversation, and shows it to the visitor. Needs the role `agent` or `owner`.",
       responses: {
         200: json("The stored message.", Type.Object({ id: Type.String({ description: "The message's id." }) })),
         400: INVALID,
@@ -180,7 +180,7 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       operationId: "listHandoffs",
       summary: "List conversations with people",
       description:
-        "Lists the conversations that wait for a person, then those that have one; in each group, those that have been so for the longest time first, at most 500. Needs the role `viewer` or `owner`.",
+        "Lists the conversations that wait for a person, then those that have one; in each group, those that have been so for the longest time first, at most 500. Needs the role `viewer`, `agent` or `owner`.",
       responses: { 200: json("The conversations.", Listed, NO_STORE as never) },
     },
     handler: async (_request, reply, { workspaceId }): Promise<Static<typeof Listed>> => {

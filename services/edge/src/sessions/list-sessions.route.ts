@@ -58,7 +58,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
       operationId: "listConversations",
       summary: "List and search conversations",
       description:
-        "Lists the sessions of the caller's workspace, last active first. Needs the role `viewer` or `owner`. A page may hold fewer conversations than `limit`, even none, and still have a next page.",
+        "Lists the sessions of the caller's workspace, last active first. Needs the role `viewer`, `agent` or `owner`. A page may hold fewer conversations than `limit`, even none, and still have a next page.",
       responses: { 200: json("A page of conversations.", Page), 400: INVALID_PARAMETER },
     },
     handler: async ({ query }, reply, { workspaceId }): Promise<Static<typeof Page>> => {

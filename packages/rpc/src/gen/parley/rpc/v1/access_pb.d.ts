@@ -40,6 +40,13 @@ export declare type AdminAccess = Message<"parley.rpc.v1.AdminAccess"> & {
    * @generated from field: bool changes = 3;
    */
   changes: boolean;
+
+  /**
+   * Whether members with the role agent may call the method too. They answer visitors, and read conversations and nothing else.
+   *
+   * @generated from field: bool agents = 4;
+   */
+  agents: boolean;
 };
 
 /**
@@ -83,7 +90,7 @@ export enum AdminScope {
 export declare const AdminScopeSchema: GenEnum<AdminScope>;
 
 /**
- * AdminRole is the role that a member of the workspace needs.
+ * AdminRole is the role that a member of the workspace needs. Members with the role agent may call only methods with `agents`.
  *
  * @generated from enum parley.rpc.v1.AdminRole
  */

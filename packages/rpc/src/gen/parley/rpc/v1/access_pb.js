@@ -11,7 +11,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file parley/rpc/v1/access.proto.
  */
 export const file_parley_rpc_v1_access = /*@__PURE__*/
-  fileDesc("ChpwYXJsZXkvcnBjL3YxL2FjY2Vzcy5wcm90bxINcGFybGV5LnJwYy52MSJwCgtBZG1pbkFjY2VzcxIoCgVzY29wZRgBIAEoDjIZLnBhcmxleS5ycGMudjEuQWRtaW5TY29wZRImCgRyb2xlGAIgASgOMhgucGFybGV5LnJwYy52MS5BZG1pblJvbGUSDwoHY2hhbmdlcxgDIAEoCCpeCgpBZG1pblNjb3BlEhsKF0FETUlOX1NDT1BFX1VOU1BFQ0lGSUVEEAASGAoUQURNSU5fU0NPUEVfT1BFUkFUT1IQARIZChVBRE1JTl9TQ09QRV9XT1JLU1BBQ0UQAipUCglBZG1pblJvbGUSGgoWQURNSU5fUk9MRV9VTlNQRUNJRklFRBAAEhUKEUFETUlOX1JPTEVfVklFV0VSEAESFAoQQURNSU5fUk9MRV9PV05FUhACOl8KDGFkbWluX2FjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGKKIAyABKAsyGi5wYXJsZXkucnBjLnYxLkFkbWluQWNjZXNzUgthZG1pbkFjY2Vzc2IGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChpwYXJsZXkvcnBjL3YxL2FjY2Vzcy5wcm90bxINcGFybGV5LnJwYy52MSKAAQoLQWRtaW5BY2Nlc3MSKAoFc2NvcGUYASABKA4yGS5wYXJsZXkucnBjLnYxLkFkbWluU2NvcGUSJgoEcm9sZRgCIAEoDjIYLnBhcmxleS5ycGMudjEuQWRtaW5Sb2xlEg8KB2NoYW5nZXMYAyABKAgSDgoGYWdlbnRzGAQgASgIKl4KCkFkbWluU2NvcGUSGwoXQURNSU5fU0NPUEVfVU5TUEVDSUZJRUQQABIYChRBRE1JTl9TQ09QRV9PUEVSQVRPUhABEhkKFUFETUlOX1NDT1BFX1dPUktTUEFDRRACKlQKCUFkbWluUm9sZRIaChZBRE1JTl9ST0xFX1VOU1BFQ0lGSUVEEAASFQoRQURNSU5fUk9MRV9WSUVXRVIQARIUChBBRE1JTl9ST0xFX09XTkVSEAI6XwoMYWRtaW5fYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYoogDIAEoCzIaLnBhcmxleS5ycGMudjEuQWRtaW5BY2Nlc3NSC2FkbWluQWNjZXNzYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Describes the message parley.rpc.v1.AdminAccess.
@@ -41,7 +41,7 @@ export const AdminRoleSchema = /*@__PURE__*/
   enumDesc(file_parley_rpc_v1_access, 1);
 
 /**
- * AdminRole is the role that a member of the workspace needs.
+ * AdminRole is the role that a member of the workspace needs. Members with the role agent may call only methods with `agents`.
  *
  * @generated from enum parley.rpc.v1.AdminRole
  */

@@ -46,7 +46,7 @@
 {{- fail (printf "sso.%s is empty. The edge needs it to check access tokens; see docs/install/sso.md." $name) -}}
 {{- end -}}
 {{- end -}}
-{{- $roles := concat .Values.sso.ownerRoles .Values.sso.agentRoles .Values.sso.viewerRoles -}}
+{{- $roles := concat (.Values.sso.ownerRoles | default list) (.Values.sso.agentRoles | default list) (.Values.sso.viewerRoles | default list) -}}
 {{- if and .Values.sso.roleClaim (not $roles) -}}
 {{- fail "sso.ownerRoles, sso.agentRoles and sso.viewerRoles are empty. Set at least one of them to the values of sso.roleClaim that mean owner, agent or viewer." -}}
 {{- end -}}

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { sqlState } from "@parley/service-kit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { eraseSession } from "../sessions/erase-session.store.ts";
@@ -352,47 +351,5 @@ describe("races have one winner", () => {
     expect(await readHandoffState(db.database, sessionKey(sessionId))).toMatchObject({
       agentId: winners[0]?.handoff.agentId,
     });
-  });
-
-  // Each round starts all operations at once. Whatever their order, the books balance, and nothing of the bot follows a takeover.
-  test("take, message, resolve, stop and erase at the same time", async () => {
-    for (let round = 0; round < 40; round++) {
-      const sessionId = await startSession();
-      const running = newTurn(bot, { sessionId });
-      await openTurn(db.database, running);
-      const key = sessionKey(sessionId);
-      const message = newTurn(bot, { sessionId, message: "Now" });
-      const operations: (() => Promise<unknown>)[] = [
-        () => takeHandoff(db.database, key, ANNA),
-        async () => (await openHandoffTurn(db.database, message)) ?? openTurn(db.database, message),
-        () => closeTurn(db.database, newClosing(running, { outcome: "cancelled", month: undefined })),
-        () => say(sessionId, "Hi"),
-        () => request(sessionId),
-        ...(round % 2 === 0 ? [() => resolveHandoff(db.database, key)] : []),
-        ...(round % 4 === 3 ? [() => eraseSession(db.database, bot.workspaceId, sessionId)] : []),
-      ];
-      const shuffled = operations.map((run) => ({ run, order: Math.random() })).sort((a, b) => a.order - b.order);
-      const results = await Promise.allSettled(shuffled.map(({ run }) => run()));
-      for (const result of results)
-        if (result.status === "rejected") expect(sqlState(result.reason), String(result.reason)).toBe("none");
-      const [turn] = await rowsOf(
-        "SELECT status, opened_at FROM conversation.turns WHERE turn_id = $1",
-        message.turnId,
-      );
-      const [session] = await rowsOf(
-        "SELECT handoff_state, handoff_at FROM conversation.sessions WHERE session_id = $1",
-        sessionId,
-      );
-      // Without a resolve, the session is taken for good: a turn of the bot was opened before.
-      if (session.handoff_state === "assigned" && round % 2 === 1 && turn?.status === "streaming")
-        expect(turn.opened_at.getTime()).toBeLessThanOrEqual(session.handoff_at.getTime());
-    }
-    await db.admin.query(
-      "UPDATE conversation.turns SET status = 'error', closed_at = now() WHERE status = 'streaming'",
-    );
-    await db.admin.query(
-      "INSERT INTO conversation.outbox (workspace_id, turn_id, outcome, created_at) SELECT workspace_id, turn_id, 'void', now() FROM conversation.turns t WHERE t.status = 'error' ON CONFLICT DO NOTHING",
-    );
-    await expectConsistent();
   });
 });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildWidget } from "./build.ts";
 import { LIMITS_BYTES, measureSizes } from "./size.ts";
 import { GATE_ENGLISH } from "./src/gate/english.ts";
+import { HANDOFF_ENGLISH } from "./src/handoff/english.ts";
 import { HISTORY_ENGLISH } from "./src/history/english.ts";
 import { type Asset, loadAssets, type Manifest, pickEncoding } from "./src/index.ts";
 import { NOTICES_ENGLISH } from "./src/notices/english.ts";
@@ -21,6 +22,7 @@ const ENGLISH_BY_NAME: Readonly<Record<string, object>> = {
   gate: GATE_ENGLISH,
   notices: NOTICES_ENGLISH,
   history: HISTORY_ENGLISH,
+  handoff: HANDOFF_ENGLISH,
 };
 
 let directory: string;
@@ -48,7 +50,7 @@ const assetAt = (path: string): Asset => {
 describe("buildWidget", () => {
   it("after gzip, the launcher has at most 4 KB; launcher, panel and largest language file together have at most 20 KB; a chunk has at most 6 KB", () => {
     const { launcher, total, chunks } = measureSizes(manifest);
-    expect([...chunks.keys()]).toEqual(["tools", "gate", "notices", "history"]);
+    expect([...chunks.keys()]).toEqual(["tools", "gate", "notices", "history", "handoff"]);
     for (const bytes of chunks.values()) expect(bytes).toBeLessThanOrEqual(LIMITS_BYTES.chunk);
     expect(launcher).toBeLessThanOrEqual(LIMITS_BYTES.launcher);
     expect(total).toBeLessThanOrEqual(LIMITS_BYTES.total);

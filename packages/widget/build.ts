@@ -7,6 +7,7 @@ import { build, type Plugin, stop, transform } from "esbuild";
 import { minify } from "terser";
 import type { Manifest, ManifestFile } from "./src/assets.ts";
 import { GATE_ENGLISH } from "./src/gate/english.ts";
+import { HANDOFF_ENGLISH } from "./src/handoff/english.ts";
 import { HISTORY_ENGLISH } from "./src/history/english.ts";
 import { NOTICES_ENGLISH } from "./src/notices/english.ts";
 import { PANEL_ENGLISH } from "./src/panel/english.ts";
@@ -107,7 +108,8 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   const output = new Output(directory);
 
   const texts = await readTexts("lang");
-  const tools = await buildChunk(output, "tools", selectTexts(texts, TOOLS_ENGLISH));
+  const handoff = await buildChunk(output, "handoff", selectTexts(texts, HANDOFF_ENGLISH));
+  const tools = await buildChunk(output, "tools", selectTexts(texts, TOOLS_ENGLISH), { HANDOFF: handoff });
   const gate = await buildChunk(output, "gate", selectTexts(texts, GATE_ENGLISH));
   const notices = await buildChunk(output, "notices", selectTexts(texts, NOTICES_ENGLISH));
   const history = await buildChunk(output, "history", selectTexts(texts, HISTORY_ENGLISH));
@@ -127,7 +129,7 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   await buildPlayground(output, selectTexts(texts, SHARED_ENGLISH));
 
   const manifest: Manifest = {
-    modules: { panel, tools, gate, notices, history },
+    modules: { panel, tools, gate, notices, history, handoff },
     loadErrors: textsByLanguage(texts, "loadFailed"),
     files: { ...output.files },
   };
@@ -169,10 +171,15 @@ function textsByLanguage(all: ReadonlyMap<string, Texts>, key: "chat" | "loadFai
   return Object.fromEntries([...all].map(([language, texts]) => [language, texts[key] ?? ""]));
 }
 
-/** Builds a file that the panel loads when it is first needed, and its texts. */
-async function buildChunk(output: Output, name: string, texts: ReadonlyMap<string, Texts>): Promise<HashedFile> {
+/** Builds a file that the panel loads when it is first needed, and its texts. `files` are the files that it loads itself. */
+async function buildChunk(
+  output: Output,
+  name: string,
+  texts: ReadonlyMap<string, Texts>,
+  files: Readonly<Record<string, HashedFile>> = {},
+): Promise<HashedFile> {
   const languages = await writeTexts(output, texts, `${name}.`);
-  return output.writeHashed(`${name}.js`, await bundle(`${name}/main.ts`, "esm", { LANGUAGES: languages }));
+  return output.writeHashed(`${name}.js`, await bundle(`${name}/main.ts`, "esm", { LANGUAGES: languages, ...files }));
 }
 
 async function buildPlayground(output: Output, shared: ReadonlyMap<string, Texts>): Promise<void> {

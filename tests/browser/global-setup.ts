@@ -15,6 +15,8 @@ export interface ProvidedSystem {
   readonly workspaceId: string;
   /** The access token of a workspace member who has no role. */
   readonly token: string;
+  /** The access token of the workspace's owner. */
+  readonly ownerToken: string;
   readonly widgetDir: string;
   /** The database's URL, with the superuser's credentials. */
   readonly databaseUrl: string;
@@ -76,6 +78,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     opsPorts: { conversation: system.conversation.opsPort, quota: system.quota.opsPort, llm: system.llm.opsPort },
     workspaceId,
     token: await system.sso.token({ workspaceId }),
+    ownerToken: await system.sso.token({ workspaceId, role: "owner" }),
     widgetDir,
     databaseUrl: system.database.url,
     consoleUrl: consoleProcess.url,

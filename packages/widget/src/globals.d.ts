@@ -15,6 +15,9 @@ declare const LABELS: Readonly<Record<string, string>>;
 /** The file with the controls below a reply. Defined only in the panel's bundle. */
 declare const TOOLS: import("./shared/types.ts").HashedFile;
 
+/** The file for a person who answers. Defined only in the bundle of TOOLS. */
+declare const HANDOFF: import("./shared/types.ts").HashedFile;
+
 /** The file for what a visitor has to pass before a message is accepted. Defined only in the panel's bundle. */
 declare const GATE: import("./shared/types.ts").HashedFile;
 

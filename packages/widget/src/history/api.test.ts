@@ -35,6 +35,15 @@ describe("toEntries", () => {
     expect(toEntries([question("1"), reply("2", fields)])).toEqual(entries);
   });
 
+  it("returns a person's messages with the name, each with its own id", () => {
+    const agent = { name: "Anna" };
+    expect(toEntries([question("1"), reply("2", { agent }), reply("3", { agent })])).toEqual([
+      shown,
+      { id: "m2", role: "assistant", text: "reply 2", at: ms, messageId: 2, agent: "Anna" },
+      { id: "m3", role: "assistant", text: "reply 3", at: ms, messageId: 3, agent: "Anna" },
+    ]);
+  });
+
   it("returns an empty reply while it is running", () => {
     const { finish_reason, ...running } = reply("2", { content: "" });
     expect(toEntries([question("1"), running])).toEqual([shown, { ...ratable, text: "" }]);

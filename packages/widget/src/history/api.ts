@@ -1,3 +1,4 @@
+import { entryIdOf } from "../handoff/messages.ts";
 import type { Entry, Source } from "../panel/session-store.ts";
 import { anySignal } from "../shared/any-signal.ts";
 import { Failure } from "../shared/failure.ts";
@@ -21,11 +22,13 @@ export interface PastMessage {
   readonly content: string;
   readonly created_at: string;
   /** Only on a reply that has ended. */
-  readonly finish_reason?: "stop" | "error" | "blocked" | "quota_exceeded" | "cancelled";
+  readonly finish_reason?: "stop" | "error" | "blocked" | "quota_exceeded" | "cancelled" | "handoff";
   /** The error's code, with the finish reasons `error` and `quota_exceeded`. */
   readonly code?: string;
   readonly rating?: "" | "up" | "down";
   readonly sources?: readonly Source[];
+  /** On a message of a person. */
+  readonly agent?: { readonly name: string };
 }
 
 export interface Page<Item> {
@@ -105,6 +108,8 @@ export function toEntries(messages: readonly PastMessage[]): Entry[] {
     const failure = failed ? { failed } : {};
     if (role === "user") {
       entries.push({ id, role, text, at });
+    } else if (message.agent) {
+      entries.push({ id: entryIdOf(id), role, text, at, messageId: Number(id), agent: message.agent.name });
     } else if (text || isRunning(message)) {
       // The visitor cannot rate the text that replaces a blocked reply.
       const ratable = reason === "blocked" ? {} : { messageId: Number(id), rating };

@@ -6,6 +6,7 @@ import { fillPlaceholders } from "../panel/words.ts";
 import { anySignal } from "../shared/any-signal.ts";
 import { addStyles, createElement, createIcon } from "../shared/dom.ts";
 import { pause } from "../shared/pause.ts";
+import { showAgent } from "../shared/show-agent.ts";
 import { createSources, type ShowSources } from "../sources/sources.ts";
 import { selectLocale } from "../tools/times.ts";
 import { createHistoryApi, type HistoryApi, isRunning, type PastMessage, type PastSession, toEntries } from "./api.ts";
@@ -181,6 +182,7 @@ function createConversation(parts: Parts, session: PastSession, close: () => voi
     // Only a running reply has no text.
     view.update(entry, entry.text ? undefined : { entry });
     showSources(view.element, entry);
+    showAgent(view.element, entry);
     // A past message cannot be sent again.
     view.element.querySelector(".notice .link")?.remove();
     view.element.append(createTime(new Date(entry.at ?? 0).toISOString()));

@@ -261,7 +261,8 @@ export class ChatSession {
     if (isCurrent) {
       this.#view.onTurnEnd(reply.id, code);
       if (!code) {
-        emit("message", { role: "assistant", text: reply.text });
+        // A message that a person answers has no reply.
+        reply.text && emit("message", { role: "assistant", text: reply.text });
       } else if (code !== "stopped") {
         emit("error", { code });
       }

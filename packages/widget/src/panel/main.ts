@@ -89,6 +89,18 @@ export async function mount(context: PanelContext): Promise<Panel> {
     chat.send(text);
     focus();
   };
+  const onTurnEnd = (replyId: string, code?: string) => {
+    if (code) {
+      void notices.load(code).then(({ text }) => status.announce(text));
+    } else {
+      // The status becomes empty: the same state in the next turn is a change then, which screen readers announce.
+      status.announce();
+      replies.announce(...log.linesOf(replyId));
+    }
+    if (dialog.hidden) {
+      badge.add();
+    }
+  };
   const log = createMessageLog(bot, words, {
     send,
     retry(entry) {
@@ -103,7 +115,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
       focus();
     },
     selectNotice: notices.select,
-    getTools: createToolsLoader(chunkContext, { store, show: () => chat.show() }),
+    getTools: createToolsLoader(chunkContext, { store, show: () => chat.show(), onTurnEnd }),
   });
   const composer = createComposer(words, { onSend: send, onStop: () => chat.stop(), announce: status.announce });
   const chat: ChatSession = new ChatSession(chunkContext, store, createUuid, {
@@ -115,22 +127,11 @@ export async function mount(context: PanelContext): Promise<Panel> {
     onState(state) {
       if (state === "ended") {
         void notices.load(state).then(({ text }) => status.announce(text));
-      } else {
+      } else if (!dialog.dataset.answers) {
         status.announce(fillPlaceholders(words[state], { name: bot.name }));
       }
     },
-    onTurnEnd(replyId, code) {
-      if (code) {
-        void notices.load(code).then(({ text }) => status.announce(text));
-      } else {
-        // The status becomes empty: the same state in the next turn is a change then, which screen readers announce.
-        status.announce();
-        replies.announce(...log.linesOf(replyId));
-      }
-      if (dialog.hidden) {
-        badge.add();
-      }
-    },
+    onTurnEnd,
   });
   const history = createHistoryButton({
     ...chunkContext,

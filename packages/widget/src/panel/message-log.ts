@@ -67,6 +67,7 @@ export function createMessageLog(bot: BotConfig, words: Words, actions: LogActio
   /** The newest message. The text of its reply does not scroll it out of view, until the reader scrolls. */
   let question: HTMLElement | undefined;
   let lastReplyId = "";
+  let tools: Tools | undefined;
   let lastScrollTop = 0;
   /** Where `follow` has scrolled to. Another position is the reader's. */
   let followedTop = 0;
@@ -133,10 +134,14 @@ export function createMessageLog(bot: BotConfig, words: Words, actions: LogActio
         return { entry, element: view.element, isActive };
       });
       if (
-        shown.some(({ entry, isActive }) => entry.role === "assistant" && !isActive && (!entry.failed || entry.sources))
+        shown.some(
+          ({ entry, isActive }) =>
+            bot.handoff || (entry.role === "assistant" && !isActive && (!entry.failed || entry.sources)),
+        )
       ) {
-        actions.getTools(!active)?.update(shown);
+        tools = actions.getTools(!active);
       }
+      tools?.update(shown);
       if (active && active.entry.id !== lastReplyId) {
         lastReplyId = active.entry.id;
         question = views.get(lastReplyId.replace(":a", ""))?.element;

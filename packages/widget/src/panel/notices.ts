@@ -16,8 +16,6 @@ export function createNotices(context: ChunkContext, show: () => void): Notices 
   const { words } = context;
   let selectLoaded: ((code: string) => Notice) | undefined;
   let loading: Promise<void> | undefined;
-  let hasFailed = false;
-  const general = { text: words.failed, canRetry: true };
   const start = async () => {
     try {
       // The build defines NOTICES: see globals.d.ts.
@@ -25,7 +23,7 @@ export function createNotices(context: ChunkContext, show: () => void): Notices 
       selectLoaded = await chunk.mountNotices(context);
     } catch (error) {
       console.warn("Parley:", error);
-      hasFailed = true;
+      selectLoaded = () => ({ text: words.failed, canRetry: true });
       loading = undefined;
     }
     show();
@@ -38,10 +36,10 @@ export function createNotices(context: ChunkContext, show: () => void): Notices 
     if (BUILT_IN.test(code)) {
       return { text: words[code as "network"], canRetry: true };
     }
-    if (!selectLoaded && !hasFailed) {
+    if (!selectLoaded) {
       void loadOnce();
     }
-    return selectLoaded ? selectLoaded(code) : hasFailed ? general : undefined;
+    return selectLoaded?.(code);
   };
   return {
     select,
@@ -49,7 +47,8 @@ export function createNotices(context: ChunkContext, show: () => void): Notices 
       if (!BUILT_IN.test(code)) {
         await loadOnce();
       }
-      return select(code) ?? general;
+      // Loaded, or replaced by a general notice.
+      return select(code) as Notice;
     },
   };
 }

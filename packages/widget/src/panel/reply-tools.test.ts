@@ -19,7 +19,11 @@ it("loads the chunk at once, and after a failure only when no reply is growing",
     .mockRejectedValueOnce(new Error("offline"))
     .mockResolvedValue({ mountTools: async () => tools });
   const show = vi.fn();
-  const getTools = createToolsLoader({ load } as unknown as ChunkContext, { store: {} as SessionStore, show });
+  const getTools = createToolsLoader({ load } as unknown as ChunkContext, {
+    store: {} as SessionStore,
+    show,
+    onTurnEnd: () => undefined,
+  });
   for (let frame = 0; frame < 5; frame++) {
     expect(getTools(false)).toBeUndefined();
     // Lets the load fail.

@@ -8,25 +8,26 @@ import { post } from "./post.ts";
  */
 export function createToolsLoader(
   context: ChunkContext,
-  { store, show }: Pick<ToolsContext, "store" | "show">,
+  panel: Pick<ToolsContext, "store" | "show" | "onTurnEnd">,
 ): (isIdle: boolean) => Tools | undefined {
   let tools: Tools | undefined;
-  let isLoading = false;
+  /** Also after the code was loaded, and without a launcher that can load it. */
+  let isLoading = !context.load;
   let hasFailed = false;
   const start = async () => {
     try {
       // The build defines TOOLS: see globals.d.ts.
       const { mountTools } = await loadChunk<typeof import("../tools/main.ts")>(context, TOOLS);
-      tools = await mountTools({ ...context, store, show, post: (...request) => post(context, ...request) });
-      show();
+      tools = await mountTools({ ...context, ...panel, post: (...request) => post(context, ...request) });
+      panel.show();
     } catch (error) {
       console.warn("Parley:", error);
       hasFailed = true;
+      isLoading = false;
     }
-    isLoading = false;
   };
   return (isIdle) => {
-    if (context.load && !tools && !isLoading && (isIdle || !hasFailed)) {
+    if (!isLoading && (isIdle || !hasFailed)) {
       isLoading = true;
       void start();
     }

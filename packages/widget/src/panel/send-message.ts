@@ -10,6 +10,8 @@ export interface Reply {
   /** The service's ID of the reply, for ratings. Unset before the `meta` event, and for a blocked turn, which cannot be rated. */
   readonly messageId?: number;
   readonly sources?: readonly Source[];
+  /** The reply has asked for a person, or a person answers the message. */
+  readonly handoff?: boolean;
 }
 
 /** Why a turn has no complete reply: a code, and the id of its request if the service responded. */
@@ -45,7 +47,7 @@ const REPEATS: Readonly<Record<string, number>> = {
 /**
  * Sends a visitor's message. If the same message was sent before with the same key, receives the reply to it again.
  *
- * Returns undefined if the reply is complete or blocked. Otherwise the returned code is that of its `error` event, "stopped" if it was
+ * Returns undefined if the reply is complete or blocked, or if a person answers. Otherwise the returned code is that of its `error` event, "stopped" if it was
  * cancelled, or "empty" if it has no text. Throws a Failure if the service refuses the message, if the browser is offline, or if
  * the connection is lost too often; in the last two cases the service may still generate the reply. Throws the signal's
  * reason if the signal is aborted.
@@ -86,6 +88,8 @@ export async function sendMessage(
           reply = { text: data.fallback as string };
         } else if (name === "sources") {
           reply = { ...reply, sources: data.sources as Source[] };
+        } else if (name === "handoff" || data.finish_reason === "handoff") {
+          reply = { ...reply, handoff: true };
         } else if (name === "error") {
           code = data.code as string;
         } else if (data.finish_reason === "cancelled") {
@@ -109,6 +113,6 @@ export async function sendMessage(
       return sendAndRepeat();
     });
   await sendAndRepeat();
-  code ||= reply.text.trim() ? "" : "empty";
+  code ||= reply.text.trim() || reply.handoff ? "" : "empty";
   return code ? { code, requestId } : undefined;
 }

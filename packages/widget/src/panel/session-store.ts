@@ -14,11 +14,15 @@ export interface Entry {
   readonly text: string;
   /** When it was sent or arrived, in milliseconds since 1970. */
   readonly at?: number;
-  /** On a reply that can be rated: its ID in the service. */
+  /** On a reply that can be rated, and on a message to or of a person: its ID in the service. */
   readonly messageId?: number;
   /** The documents that the reply cites. Unset if it shows none. */
   readonly sources?: readonly Source[];
   readonly rating?: "up" | "down" | "";
+  /** On a message of a person: the person's name. */
+  readonly agent?: string;
+  /** A person has the session after this entry, or the visitor waits for one. Removed when the visitor has seen how it ended. */
+  readonly handoff?: boolean;
   /** With the rating `down`, the visitor's reason. */
   readonly reason?: string;
   /**

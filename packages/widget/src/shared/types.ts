@@ -20,6 +20,8 @@ export interface BotConfig {
   readonly custom_css_vars: Readonly<Record<string, string>>;
   /** The bot's own texts for visitors who see the widget in another language. Unset if it has none. */
   readonly texts?: Readonly<Record<string, BotTexts>>;
+  /** Whether visitors may ask for a person. */
+  readonly handoff?: boolean;
 }
 
 /** The texts of a bot in one language. Unset ones do not replace anything. */

@@ -1,12 +1,14 @@
 // What a complete reply needs: the times of messages, the sources of the reply, and the controls to copy and rate it. The panel loads this file with
-// the first complete reply.
+// the first complete reply or, if visitors may ask for a person, with the first message.
 
 import { addWords, type ChunkContext } from "../panel/chunk.ts";
-import type { Entry } from "../panel/session-store.ts";
+import type { Entry, SessionStore } from "../panel/session-store.ts";
 import { addStyles, createElement, createIcon } from "../shared/dom.ts";
+import { showAgent } from "../shared/show-agent.ts";
 import { createSources } from "../sources/sources.ts";
 import { copyText } from "./copy-text.ts";
 import { TOOLS_ENGLISH } from "./english.ts";
+import { createHandoffLoader } from "./handoff-loader.ts";
 import { createRatings, type Rate, type RatingContext, type ToolsWords } from "./ratings.ts";
 import { createTimes } from "./times.ts";
 import css from "./tools.css";
@@ -35,7 +37,12 @@ export interface Tools {
 }
 
 /** What the tools need of the panel. */
-export type ToolsContext = ChunkContext & Omit<RatingContext, "words">;
+export type ToolsContext = ChunkContext &
+  Omit<RatingContext, "words" | "store"> & {
+    readonly store: SessionStore;
+    /** Announces a complete reply, or counts it as unread. */
+    onTurnEnd(replyId: string): void;
+  };
 
 /** What this file adds to one message. */
 interface Additions {
@@ -54,13 +61,23 @@ export async function mountTools(context: ToolsContext): Promise<Tools> {
   const root = context.root.getRootNode() as ShadowRoot;
   addStyles(root, css);
   const showSources = createSources(words, root);
-  const rate = createRatings({ ...context, words });
+  const handoff = createHandoffLoader(context);
+  const storeRating = createRatings({ ...context, words });
+  const rate: Rate = async (entry, rating, reason) => {
+    const isStored = await storeRating(entry, rating, reason);
+    // A rule of the bot may have asked for a person.
+    if (isStored && rating === "down") {
+      handoff.follow();
+    }
+    return isStored;
+  };
   const { formatTime, formatDay } = createTimes(context.lang);
   const additions = new WeakMap<HTMLElement, Additions>();
-  const addTo = (element: HTMLElement): Additions => {
+  const addTo = (element: HTMLElement, entry: Entry): Additions => {
     const added = { day: createElement("p", { class: "day" }), time: createElement("span", { class: "time" }) };
     element.prepend(added.day);
     element.append(added.time);
+    showAgent(element, entry);
     additions.set(element, added);
     return added;
   };
@@ -69,7 +86,7 @@ export async function mountTools(context: ToolsContext): Promise<Tools> {
       // A conversation of today needs no day.
       let lastDay = formatDay(Date.now());
       for (const { entry, element, isActive } of messages) {
-        const added = additions.get(element) ?? addTo(element);
+        const added = additions.get(element) ?? addTo(element, entry);
         const day = entry.at ? formatDay(entry.at) : lastDay;
         added.time.textContent = entry.at ? formatTime(entry.at) : "";
         added.day.textContent = day === lastDay ? "" : day;
@@ -82,6 +99,9 @@ export async function mountTools(context: ToolsContext): Promise<Tools> {
           element.querySelector(".notice")?.before(added.replyTools.element);
         }
         added.replyTools?.update(entry, isActive);
+      }
+      if (!messages.some(({ isActive }) => isActive)) {
+        handoff.update();
       }
     },
   };
@@ -156,7 +176,7 @@ function createReplyTools(words: ToolsWords, { announce, emit }: ToolsContext, r
     update(newEntry, isReplying) {
       entry = newEntry;
       element.hidden = isReplying || entry.failed !== undefined;
-      rating.hidden = entry.messageId === undefined;
+      rating.hidden = entry.messageId === undefined || entry.agent !== undefined;
       up.setAttribute("aria-pressed", String(entry.rating === "up"));
       down.setAttribute("aria-pressed", String(entry.rating === "down"));
       thanks.hidden = !entry.reason;

@@ -29,7 +29,6 @@ export function HandoffSettings({ draft, change }: SectionProps) {
       />
       {draft.handoffEnabled && (
         <>
-          <p className="hint">{t("The widget does not show people’s messages: visitors need a client of your own.")}</p>
           {numberInput("handoffWaitSeconds")}
           <TextArea
             label={LABELS.handoffHours}

@@ -1,0 +1,184 @@
+// A person of the team who answers the visitor in place of the bot. The panel loads this file if visitors may ask for a person, or a person has the session.
+
+import { addWords } from "../panel/chunk.ts";
+import { readVisitorToken } from "../panel/identity.ts";
+import { addStyles } from "../shared/dom.ts";
+import { Failure } from "../shared/failure.ts";
+import type { ToolsContext } from "../tools/main.ts";
+import { HANDOFF_ENGLISH } from "./english.ts";
+import { follow } from "./follow.ts";
+import css from "./handoff.css";
+import { addMessage, entryIdOf, findHandoff, type LiveMessage, lastMessageId } from "./messages.ts";
+import { createStatus, type HandoffState } from "./status.ts";
+
+const TIMEOUT_MS = 10_000;
+
+export interface Handoff {
+  /** Called when the shown entries have changed. */
+  update(): void;
+  /** Called when a person may have got the session. Follows it until the bot answers. */
+  follow(): void;
+}
+
+export async function mountHandoff(context: ToolsContext): Promise<Handoff> {
+  const { base, publicKey, bot, visitor, store, emit } = context;
+  const words = await addWords(HANDOFF_ENGLISH, context);
+  addStyles(context.root.getRootNode() as ShadowRoot, css);
+  let session = "";
+  /** Ends the live stream, and what else belongs to the session. */
+  let leaving = new AbortController();
+  let isFollowing = false;
+  let isAsking = false;
+  /** The last state that was shown. Undefined while the bot answers as always. */
+  let shown: HandoffState | undefined;
+  /** The entry that has last started to follow, and the last one when the bot began to answer again. */
+  let followedEntry: string | undefined;
+  let lastEntry: string | undefined;
+
+  const hasPerson = () => shown !== undefined && shown.state !== "bot";
+  const show = (state: HandoffState | undefined) => {
+    shown = state;
+    const canAsk = bot.handoff === true && !hasPerson() && store.read().entries.length > 0;
+    status.show(state, canAsk);
+  };
+  const showState = (state: HandoffState) => {
+    const { entries } = store.read();
+    const isMarked = entries.some(({ handoff }) => handoff);
+    if (state.state === "bot") {
+      // Without a mark, the visitor has read earlier how it ended.
+      const isNews = isMarked || hasPerson() || isAsking;
+      lastEntry = entries.at(-1)?.id;
+      show(isNews ? state : undefined);
+      if (isMarked) {
+        store.continue(
+          session,
+          entries.map(({ handoff, ...entry }) => entry),
+        );
+      }
+    } else {
+      const last = entries.at(-1);
+      if (!isMarked && last) {
+        store.put(session, { ...last, handoff: true });
+      }
+      show(state);
+    }
+  };
+  const receive = (message: LiveMessage) => {
+    store.continue(session, addMessage(store.read().entries, message));
+    context.show();
+    if (message.role === "assistant") {
+      status.stopTyping();
+      context.onTurnEnd(entryIdOf(message.id));
+      emit("message", { role: "assistant", text: message.content });
+    }
+  };
+
+  const start = async () => {
+    const { signal } = leaving;
+    const query = new URLSearchParams({ public_key: publicKey, session_id: session });
+    isFollowing = true;
+    try {
+      await follow({
+        url: `${base}api/chat/live/?${query}`,
+        after: lastMessageId(store.read().entries),
+        signal,
+        async headers(): Promise<Record<string, string>> {
+          const token = await readVisitorToken(visitor, signal);
+          return token ? { Authorization: `Bearer ${token}` } : {};
+        },
+        onEvent(name, data) {
+          // Another tab or the page may have left the session.
+          if (signal.aborted || store.read().session !== session) {
+            return false;
+          }
+          status.showProblem("");
+          if (name === "state") {
+            showState(data as unknown as HandoffState);
+            return hasPerson();
+          }
+          if (name === "message") {
+            receive(data as unknown as LiveMessage);
+          } else if (name === "typing") {
+            status.showTyping((data.agent as { name: string }).name);
+          }
+          return true;
+        },
+        onLost: () => status.showProblem(navigator.onLine ? "" : words.offline),
+      });
+    } catch (error) {
+      if (!signal.aborted) {
+        console.warn("Parley:", error);
+        show(undefined);
+      }
+    }
+    if (!signal.aborted) {
+      isFollowing = false;
+    }
+  };
+  const followOnce = () => {
+    if (!isFollowing) {
+      void start();
+    }
+  };
+
+  const ask = async () => {
+    if (isAsking) {
+      return;
+    }
+    const { signal } = leaving;
+    isAsking = true;
+    try {
+      const visitor_token = await readVisitorToken(visitor, signal);
+      const response = await fetch(`${base}api/chat/handoff/`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ public_key: publicKey, session_id: session, visitor_token }),
+        credentials: "omit",
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      if (!response.ok) {
+        throw await Failure.from(response);
+      }
+      const state = (await response.json()) as HandoffState;
+      if (!signal.aborted) {
+        showState(state);
+        if (hasPerson()) {
+          followOnce();
+        }
+      }
+    } catch (error) {
+      if (!signal.aborted) {
+        console.warn("Parley:", error);
+        status.showProblem(navigator.onLine ? words.failed : words.offline);
+      }
+    }
+    isAsking = false;
+  };
+  const status = createStatus(context, words, () => void ask());
+
+  const update = () => {
+    const current = store.read();
+    const { entries } = current;
+    const isNew = current.session !== session;
+    if (isNew) {
+      leaving.abort();
+      leaving = new AbortController();
+      context.signal.addEventListener("abort", () => leaving.abort(), { once: true });
+      isFollowing = isAsking = false;
+      ({ session } = current);
+      followedEntry = undefined;
+      show(undefined);
+    }
+    // The state that has ended is shown until the conversation goes on.
+    if (!hasPerson() && !isAsking && (!shown || entries.at(-1)?.id !== lastEntry)) {
+      show(undefined);
+    }
+    const entry = findHandoff(entries);
+    const isFromEarlierPage = isNew && bot.handoff && entries.some(({ at = 0 }) => at < performance.timeOrigin);
+    if (isFromEarlierPage || (entry && entry !== followedEntry)) {
+      followOnce();
+    }
+    followedEntry = entry;
+  };
+  return { update, follow: followOnce };
+}

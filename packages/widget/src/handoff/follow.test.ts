@@ -11,7 +11,7 @@ beforeEach(() => {
   responses = [];
   lastEventIds = [];
   vi.stubGlobal("fetch", async (_url: string, { headers }: { headers: Record<string, string> }) => {
-    lastEventIds.push(headers["Last-Event-ID"] ?? "");
+    lastEventIds.push(String(headers["Last-Event-ID"]));
     return (responses.shift() ?? lost)();
   });
 });

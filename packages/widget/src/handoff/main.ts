@@ -4,7 +4,7 @@ import { addWords } from "../panel/chunk.ts";
 import { readVisitorToken } from "../panel/identity.ts";
 import { addStyles } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
-import type { ToolsContext } from "../tools/main.ts";
+import type { HandoffContext } from "./context.ts";
 import { HANDOFF_ENGLISH } from "./english.ts";
 import { follow } from "./follow.ts";
 import css from "./handoff.css";
@@ -20,7 +20,7 @@ export interface Handoff {
   follow(): void;
 }
 
-export async function mountHandoff(context: ToolsContext): Promise<Handoff> {
+export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
   const { base, publicKey, bot, visitor, store, emit } = context;
   const words = await addWords(HANDOFF_ENGLISH, context);
   addStyles(context.root.getRootNode() as ShadowRoot, css);

@@ -1,10 +1,10 @@
+import type { HandoffContext } from "../handoff/context.ts";
 import type { Handoff } from "../handoff/main.ts";
 import { findHandoff } from "../handoff/messages.ts";
 import { loadChunk } from "../panel/chunk.ts";
-import type { ToolsContext } from "./main.ts";
 
 /** Loads the chunk `handoff` when visitors may ask for a person, or when a person has the session. If that fails, a later change of the entries tries again. */
-export function createHandoffLoader(context: ToolsContext): Handoff {
+export function createHandoffLoader(context: HandoffContext): Handoff {
   let handoff: Handoff | undefined;
   let isLoading = false;
   const start = async () => {

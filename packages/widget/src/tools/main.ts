@@ -1,8 +1,9 @@
 // What a complete reply needs: the times of messages, the sources of the reply, and the controls to copy and rate it. The panel loads this file with
 // the first complete reply or, if visitors may ask for a person, with the first message.
 
-import { addWords, type ChunkContext } from "../panel/chunk.ts";
-import type { Entry, SessionStore } from "../panel/session-store.ts";
+import type { HandoffContext } from "../handoff/context.ts";
+import { addWords } from "../panel/chunk.ts";
+import type { Entry } from "../panel/session-store.ts";
 import { addStyles, createElement, createIcon } from "../shared/dom.ts";
 import { showAgent } from "../shared/show-agent.ts";
 import { createSources } from "../sources/sources.ts";
@@ -37,12 +38,7 @@ export interface Tools {
 }
 
 /** What the tools need of the panel. */
-export type ToolsContext = ChunkContext &
-  Omit<RatingContext, "words" | "store"> & {
-    readonly store: SessionStore;
-    /** Announces a complete reply, or counts it as unread. */
-    onTurnEnd(replyId: string): void;
-  };
+export type ToolsContext = HandoffContext & Omit<RatingContext, "words">;
 
 /** What this file adds to one message. */
 interface Additions {

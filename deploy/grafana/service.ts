@@ -412,6 +412,42 @@ export const SERVICE: Dashboard = {
       ],
     },
     {
+      title: "People",
+      panels: [
+        {
+          title: "Conversations with people",
+          shows: "Sessions whose visitors wait for a person, and those that a person answers.",
+          normal: "Follows the team's hours. Waiting: near 0.",
+          action: "Waiting grows: more people of the team must answer, or the bots' hours must be shorter.",
+          unit: "short",
+          queries: [
+            { expr: `sum(max by (shard) (${inNamespace("parley_handoffs_waiting")}))`, legend: "waiting" },
+            { expr: `sum(max by (shard) (${inNamespace("parley_handoffs_assigned")}))`, legend: "assigned" },
+          ],
+        },
+        {
+          title: "Requests for a person",
+          shows:
+            "Changes per second of who answers a visitor. missed: nobody came in time. closed: asked for outside of the bot's hours.",
+          normal: "assigned follows requested.",
+          action: "missed: too few people answer. closed: visitors ask outside of the hours, so consider longer ones.",
+          unit: "reqps",
+          queries: [{ expr: `sum by (result) (${rate("parley_handoffs_total")})`, legend: "{{result}}" }],
+        },
+        {
+          title: "Time until a person answers",
+          shows: "Time from a request for a person until a person took over.",
+          normal: "Below the bots' wait, by default 3 minutes.",
+          action: "Near the wait: see _Conversations with people_.",
+          unit: "s",
+          queries: [
+            { expr: quantile(0.5, "parley_handoff_wait_seconds"), legend: "p50" },
+            { expr: quantile(0.95, "parley_handoff_wait_seconds"), legend: "p95" },
+          ],
+        },
+      ],
+    },
+    {
       title: "Webhooks",
       panels: [
         {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { describeInFullBrowser, type Visit } from "./fixture.ts";
+import { addHandoffBot, agentOf, askButton, tell } from "./handoff-agent.ts";
 import { expectScreenshot } from "./screenshots.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
@@ -65,6 +66,30 @@ describeInFullBrowser("screenshots", (fixture) => {
       expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(width);
       expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(height);
     }
+  });
+
+  it.each([
+    ["light", LOOKS.light],
+    ["dark", LOOKS.dark],
+    ["mobile", { context: { viewport: { width: 375, height: 640 } } }],
+    ["rtl", LOOKS.rtl],
+  ])("matches the screenshots %s of a visitor who waits for a person, and has one", async (name, look) => {
+    const publicKey = await addHandoffBot(fixture, {}, { font_family: "TestFont" });
+    const widget = await openAndAsk({ message: "quick question", ...look, publicKey });
+    const agent = agentOf(fixture, widget);
+    await askButton(widget).click();
+    await askButton(widget).waitFor({ state: "hidden" });
+    expect(await widget.findAxeViolations()).toEqual([]);
+    if (name === "light") await expectScreenshot("handoff-waiting", await takeScreenshot(widget));
+    await tell(widget, "My parcel is late.");
+    await agent.take();
+    await agent.answer("Hello, I am **Anna**. Which parcel?");
+    await widget.messages.nth(3).waitFor();
+    expect(await widget.findAxeViolations()).toEqual([]);
+    await expectScreenshot(`handoff-${name}`, await takeScreenshot(widget));
+    await agent.resolve();
+    await askButton(widget).waitFor();
+    if (name === "light") await expectScreenshot("handoff-ended", await takeScreenshot(widget));
   });
 
   it("matches the screenshot when the panel is closed and a reply is unread", async () => {

@@ -13,6 +13,7 @@ const NOT_TRANSLATED = new Set([
   ..."Parley Edge Opera Firefox Chrome Safari Android Windows ChromeOS Mac Linux".split(" "),
   "Samsung Internet",
   "Content-Type",
+  "Enter",
   "Idempotency-Key",
   "Last-Event-ID",
   "SignedOutError",

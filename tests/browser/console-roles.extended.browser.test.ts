@@ -81,15 +81,17 @@ describeInBrowser("roles in the console", (fixture) => {
     const { page } = await openConsole(fixture);
     const statuses = recordStatuses(page);
     await page.signInAs(AGENT);
-    await page.heading("Conversations").waitFor();
+    await page.heading("Inbox").waitFor();
+    await page.openScreen("Conversations");
     await page.tab.getByText("Reviewed as bad").first().waitFor();
     const screens = page.tab.getByRole("navigation", { name: "Screens" }).getByRole("link");
-    expect(await screens.allInnerTexts()).toEqual(["Conversations"]);
+    expect(await screens.allInnerTexts()).toEqual(["Inbox", "Conversations"]);
     expect(new Set(await findControls(page))).toEqual(new Set(FILTERS.filter((name) => name !== "Bot")));
     await page.tab.getByRole("button", { name: /Demo agent.*Agent · console-tests/s }).waitFor();
     await page.goto(`/conversations/${sessionId}`);
     await page.tab.getByText("Reviewed as bad").first().waitFor();
-    expect(await findControls(page)).toEqual(["Conversations", "1 passage of knowledge", "Technical details"]);
+    const controls = ["Conversations", "Answer the visitor", "1 passage of knowledge", "Technical details"];
+    expect(await findControls(page)).toEqual(controls);
     expect(await page.findAxeViolations()).toEqual([]);
     for (const { path } of screensOf(bot, sessionId).filter((each) => !each.path.startsWith("/conversations"))) {
       await page.goto(path);
@@ -98,7 +100,7 @@ describeInBrowser("roles in the console", (fixture) => {
     }
     await page.goto("/nothing-here");
     await page.tab.getByText("Page not found").first().waitFor();
-    expect(await findControls(page)).toEqual(["Conversations"]);
+    expect(await findControls(page)).toEqual(["Inbox"]);
     expect(statuses).toEqual(new Set([200]));
     expect(page.problems).toEqual([]);
   }, 60_000);

@@ -34,6 +34,13 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
   });
   return [
     { path: "/overview", heading: "Overview", link: "Overview", text: "Messages a day" },
+    { path: "/inbox", heading: "Inbox", link: "Inbox", text: "Visitors who wait for a person" },
+    {
+      path: `/inbox/${session?.id}`,
+      heading: visitorId,
+      link: "Inbox",
+      text: "When is the delivery of bread",
+    },
     { path: `/conversations?bot=${bot}`, heading: "Conversations", link: "Conversations", text: visitorId },
     {
       path: `/conversations/${session?.id}`,

@@ -6,6 +6,7 @@ import {
   BotAdminService,
   EmailAdminService,
   EvaluationAdminService,
+  HandoffService,
   IdentityKeyAdminService,
   KeyAdminService,
   KnowledgeAdminService,
@@ -34,6 +35,7 @@ export const GROUPS = [
   {
     name: t("Talk"),
     screens: [
+      { to: "/inbox", name: t("Inbox"), icon: "inbox", reads: HandoffService.method.listHandoffs },
       { to: "/conversations", name: t("Conversations"), icon: "chat", reads: SessionAdminService.method.listSessions },
       {
         to: "/questions",

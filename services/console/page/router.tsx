@@ -143,6 +143,19 @@ const conversationRoute = createRoute({
   component: lazyRouteComponent(() => import("./screens/conversation.tsx"), "Conversation"),
 });
 
+const inboxRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/inbox",
+  validateSearch: (search): { show?: string } => toStrings(search),
+  component: lazyRouteComponent(() => import("./screens/inbox.tsx"), "Inbox"),
+});
+
+const inboxConversationRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/inbox/$id",
+  component: lazyRouteComponent(() => import("./screens/inbox-conversation.tsx"), "InboxConversation"),
+});
+
 const toolsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/tools",
@@ -202,6 +215,8 @@ const routeTree = rootRoute.addChildren([
     overviewRoute,
     conversationsRoute,
     conversationRoute,
+    inboxRoute,
+    inboxConversationRoute,
     botsRoute,
     botRoute,
     knowledgeRoute,

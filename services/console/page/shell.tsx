@@ -11,6 +11,8 @@ import { Empty, Failure } from "./components/states.tsx";
 import { useCode } from "./components/use-code.ts";
 import { useSignOut } from "./components/use-sign-out.ts";
 import { t } from "./i18n/t.tsx";
+import { useAlerts } from "./inbox/alerts.ts";
+import { useWaitingCount } from "./inbox/handoffs-store.ts";
 import { findScreen, GROUPS } from "./navigation.ts";
 
 const loadDrawer = async () => (await import("./components/drawer.tsx")).Drawer;
@@ -25,6 +27,7 @@ export function Shell() {
   const { data: Drawer, error: drawerError, refetch: reloadDrawer } = useCode("drawer", loadDrawer);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const { role } = useSession();
+  useAlerts();
   const main = useRef<HTMLElement>(null);
   const menuButton = useRef<HTMLButtonElement>(null);
   const shownPath = useRef(path);
@@ -115,6 +118,7 @@ function Navigation() {
                 <Link to={to} activeProps={{ className: "active" }}>
                   <Icon name={icon} />
                   {name}
+                  {to === "/inbox" && <WaitingCount />}
                 </Link>
               </li>
             ))}
@@ -122,6 +126,20 @@ function Navigation() {
         );
       })}
     </nav>
+  );
+}
+
+/** Known while the inbox is open, or everywhere if its notifications are on. */
+function WaitingCount() {
+  const count = useWaitingCount();
+  if (count === 0) return null;
+  return (
+    <>
+      {" "}
+      <span className="badge" aria-hidden="true">
+        {count}
+      </span>
+    </>
   );
 }
 

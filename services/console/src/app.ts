@@ -4,6 +4,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { CALL_TIMEOUTS_MS } from "./calls/admin-calls.client.ts";
 import { type CallDeps, callRoutes } from "./calls/calls.route.ts";
 import { type ExportDeps, exportRoutes } from "./calls/exports.route.ts";
+import { type HandoffDeps, handoffRoutes } from "./calls/handoffs.route.ts";
 import { type PlaygroundDeps, playgroundRoutes } from "./calls/playground.route.ts";
 import { errors } from "./http/errors.plugin.ts";
 import { healthRoutes } from "./http/health.route.ts";
@@ -16,6 +17,7 @@ import { type SignInDeps, signInRoutes } from "./sign-in/sign-in.route.ts";
 export type AppDeps = SignInDeps &
   CallDeps &
   ExportDeps &
+  HandoffDeps &
   PlaygroundDeps &
   PageDeps & {
     isReady: () => boolean;
@@ -66,6 +68,7 @@ export async function buildApp(deps: AppDeps, page: PageOptions, log: Logger): P
   signInRoutes(app, deps);
   callRoutes(app, deps);
   exportRoutes(app, deps);
+  handoffRoutes(app, deps);
   playgroundRoutes(app, deps);
   await pageRoutes(app, deps, page);
   return app;

@@ -43,6 +43,7 @@ test("the OpenAPI document describes every endpoint except the files of the widg
     "/api/conversations/{session_id}/messages/",
     "/api/doctor/",
     "/api/handoffs/",
+    "/api/handoffs/live/",
     "/api/widget/config/",
     "/healthz/live",
     "/healthz/ready",

@@ -7,6 +7,7 @@ import { type PlaygroundDeps, playgroundRoute } from "./chat/playground.route.ts
 import { playgroundStopRoute, stopRoute } from "./chat/stop.route.ts";
 import { type DoctorDeps, doctorRoute } from "./doctor/doctor.route.ts";
 import { type HandoffDeps, handoffRoutes } from "./handoff/handoff.route.ts";
+import { type ListHandoffsDeps, listHandoffsRoutes } from "./handoff/list-handoffs.route.ts";
 import { requestHandoffRoute } from "./handoff/request-handoff.route.ts";
 import { healthRoutes } from "./http/health.route.ts";
 import { openapiRoute } from "./http/openapi.route.ts";
@@ -44,6 +45,7 @@ export type AppDeps = ChatDeps &
   ExportDeps &
   LiveDeps &
   HandoffDeps &
+  ListHandoffsDeps &
   RatingDeps & {
     isReady: () => boolean;
     /** Whether this process is shutting down. */
@@ -134,6 +136,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   requestHandoffRoute(app, deps);
   liveRoute(app, deps);
   handoffRoutes(app, deps);
+  listHandoffsRoutes(app, deps);
   widgetConfigRoute(app, deps);
   logoRoute(app, deps);
   doctorRoute(app, deps);

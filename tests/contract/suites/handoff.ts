@@ -211,6 +211,47 @@ export function handoffSuite(shared: () => ContractSystem): void {
     expect(conversations.find(({ id }) => id === session)?.handoff).toMatchObject({ state: "assigned", agent: BEN });
   });
 
+  test("owners follow the list: it comes again when a visitor asks for a person, writes, or is answered [D53/14]", async () => {
+    const session = await startSession();
+    const controller = new AbortController();
+    onTestFinished(() => controller.abort());
+    const path = "/api/handoffs/live/";
+    const viewer = bearer(await signIn(tenant, "parley-viewer"));
+    const response = await api.send({ path, headers: viewer, signal: controller.signal });
+    expect(response.status).toBe(200);
+    const events = eventsOf(response);
+    type Item = { id: string; excerpt: string; handoff: { state: string } };
+    const nextItem = async () => {
+      const { value } = await events.next();
+      if (value === undefined) throw new Error("the stream has ended");
+      const answered = { method: "GET", path, status: 200, headers: response.headers, events: [value] };
+      api.recordResponse(api.description.check(answered as never));
+      return (value.data as { conversations: Item[] }).conversations.find(({ id }) => id === session);
+    };
+    const waitForItem = async (matches: (item: Item | undefined) => boolean) => {
+      for (;;) {
+        const item = await nextItem();
+        if (matches(item)) return;
+      }
+    };
+    expect(await nextItem()).toBeUndefined();
+    expectOk(await api.call(asVisitor({ session_id: session })));
+    await waitForItem((item) => item?.handoff.state === "requested");
+    await api.chat(tenant, { session_id: session, message: "Anybody?" });
+    await waitForItem((item) => item?.excerpt === "Anybody?");
+    expectOk(await change(session, "take"));
+    await waitForItem((item) => item?.handoff.state === "assigned");
+    expectOk(await change(session, "resolve"));
+    await waitForItem((item) => item === undefined);
+  }, 30_000);
+
+  test("an agent's message may have 4,000 characters of any script [D53/4]", async () => {
+    const session = await startSession();
+    expectOk(await change(session, "take"));
+    expectOk(await answer(session, "店".repeat(4_000)));
+    expect((await answer(session, "店".repeat(4_001))).status).toBe(400);
+  });
+
   test("a takeover cancels the running reply, and keeps what the visitor has of it [D53/8]", async () => {
     const slow = await addBot(system, tenant, "slow-handoff", "openai:tokens-50-every-100");
     await enableHandoff(slow);
@@ -383,20 +424,23 @@ export function handoffSuite(shared: () => ContractSystem): void {
           await send({ path: unknown }),
           await send({ path: path.replace(session, "x") }),
           await send({ headers: stranger }),
-          await send({ body: `${" ".repeat(9_000)}{}` }),
+          await send({ body: `${" ".repeat(33_000)}{}` }),
           await send({ method: "PUT" }),
         ];
         expect(answers.map(({ status }) => status)).toEqual([400, 400, 401, 403, 404, 404, 404, 413, 405]);
       }
-      expect((await api.call(asOwner("/api/handoffs/", undefined, {} as never))).status).toBe(401);
       const nobody = bearer(await system.sso.sign(memberClaims(system, tenant)));
-      expect((await api.call(asOwner("/api/handoffs/", undefined, nobody))).status).toBe(403);
-      expect((await api.call({ ...asOwner("/api/handoffs/"), method: "PUT" })).status).toBe(405);
+      for (const path of ["/api/handoffs/", "/api/handoffs/live/"]) {
+        expect((await api.call(asOwner(path, undefined, {} as never))).status).toBe(401);
+        expect((await api.call(asOwner(path, undefined, nobody))).status).toBe(403);
+        expect((await api.call({ ...asOwner(path), method: "PUT" })).status).toBe(405);
+      }
       const busy = bearer(await signIn(tenant));
       for (let sent = 0; sent < 600; sent += 50)
         await Promise.all(Array.from({ length: 50 }, () => api.call(asOwner("/api/handoffs/", undefined, busy))));
       for (const request of [
         asOwner("/api/handoffs/", undefined, busy),
+        asOwner("/api/handoffs/live/", undefined, busy),
         asOwner(handoff, take, busy),
         asOwner(messages, message, busy),
       ])

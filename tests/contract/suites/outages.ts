@@ -121,6 +121,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
       const agent = { id: "a1", name: "Anna" };
       const ownerCalls = [
         { path: "/api/handoffs/" },
+        { path: "/api/handoffs/live/" },
         { method: "POST", path: `/api/conversations/${session_id}/handoff/`, body: { action: "take", agent } },
         { method: "POST", path: `/api/conversations/${session_id}/messages/`, body: { text: "Hi", agent } },
         { path: "/api/conversations/" },

@@ -16,6 +16,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   logo_too_large: t("A logo may have at most 200 KiB, and 1,024 pixels on each side."),
   bot_not_found: t("This bot no longer exists. Choose another one."),
   session_not_found: t("This conversation no longer exists."),
+  already_assigned: t("Somebody else has taken this conversation."),
+  not_assigned: t("You no longer have this conversation. Take it again to answer."),
   tool_not_found: t("This tool no longer exists. Reload the page."),
   rate_limited: t("Too many requests. Try again in a minute."),
   invalid_parameter: t("One of the filters is not valid. Remove it, and search again."),

@@ -4,8 +4,8 @@ import { useQuery } from "@tanstack/react-query";
 import { toConnectError } from "./response-error.ts";
 import { fetchWithSession, readText, SignedOutError } from "./session-fetch.ts";
 
-/** `role` is absent if the member has none in the workspace. */
-export type Session = { user: string; workspace_id: string; role?: Role; expires_at: string };
+/** `role` is absent if the member has none in the workspace. `agent_id` identifies the member when they answer visitors. */
+export type Session = { user: string; agent_id: string; workspace_id: string; role?: Role; expires_at: string };
 
 export const SESSION_QUERY = {
   queryKey: ["session"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatRetention } from "./durations.ts";
+import { formatElapsed, formatRetention } from "./durations.ts";
 
 test.each([
   [0, "no limit"],
@@ -13,4 +13,13 @@ test.each([
   [5_256_000, "3,650 days"],
 ])("formats a retention of %i minutes as %s", (minutes, text) => {
   expect(formatRetention(minutes)).toBe(text);
+});
+
+test.each([
+  [-500, "0:00"],
+  [59_999, "0:59"],
+  [125_000, "2:05"],
+  [3_725_000, "1:02:05"],
+])("formats %i elapsed milliseconds as %s", (ms, text) => {
+  expect(formatElapsed(ms)).toBe(text);
 });

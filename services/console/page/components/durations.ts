@@ -10,6 +10,14 @@ export function formatDuration(ms: number): string {
     : t("{seconds} s", { seconds: TENTHS.format(ms / 1_000) });
 }
 
+/** Formats milliseconds as a running clock, such as "2:05" or "1:02:05". */
+export function formatElapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const shown = parts[0] === 0 ? parts.slice(1) : parts;
+  return shown.map((part, index) => (index === 0 ? `${part}` : String(part).padStart(2, "0"))).join(":");
+}
+
 const RETENTION_UNITS = [
   ["day", 24 * 60],
   ["hour", 60],

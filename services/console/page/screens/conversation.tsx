@@ -1,5 +1,5 @@
 import "../conversations/conversations.css";
-import { type Bot, SessionAdminService, type SessionDetails } from "@parley/rpc/conversation";
+import { type Bot, HandoffService, SessionAdminService, type SessionDetails } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useRef } from "react";
@@ -15,7 +15,7 @@ import { Failure, Loading } from "../components/states.tsx";
 import { DeleteConversation } from "../conversations/delete-conversation.tsx";
 import { describeBrowser, describePage } from "../conversations/describe-visit.ts";
 import { EraseVisitor } from "../conversations/erase-visitor.tsx";
-import { Turn } from "../conversations/turn.tsx";
+import { Transcript } from "../conversations/transcript.tsx";
 import { describeVerification } from "../conversations/visitor.tsx";
 import { isolate } from "../i18n/language.ts";
 import { t } from "../i18n/t.tsx";
@@ -26,6 +26,7 @@ export function Conversation() {
   const { id: sessionId } = route.useParams();
   const { question = "" } = route.useSearch();
   const { workspace_id: workspaceId } = useSession();
+  const mayAnswer = useMayCall(HandoffService.method.changeHandoff);
   const mayErase = useMayCall(SessionAdminService.method.eraseVisitor);
   const mayDelete = useMayCall(SessionAdminService.method.deleteSession);
   // Fetched here and not in About, so that the requests for the bots and for the turns run in parallel.
@@ -42,9 +43,6 @@ export function Conversation() {
   const turns = data?.pages.flatMap((page) => page.turns);
   // The beginning of the question is in the URL. If it was asked more than once, the latest time counts.
   const askedTurn = question === "" ? undefined : turns?.findLast(({ message }) => message.startsWith(question));
-  const passages = new Map(
-    data?.pages.flatMap((page) => page.passages.map(({ chunkId, text }) => [chunkId, text] as const)),
-  );
   return (
     <div className="screen">
       <nav aria-label={t("Breadcrumb")} className="breadcrumb">
@@ -59,6 +57,11 @@ export function Conversation() {
         actions={
           session && (
             <>
+              {mayAnswer && session.source === "widget" && (
+                <Link to="/inbox/$id" params={{ id: sessionId }} className="button">
+                  {t("Answer the visitor")}
+                </Link>
+              )}
               {mayErase && session.visitorId !== "" && <EraseVisitor visitorId={session.visitorId} />}
               {mayDelete && <DeleteConversation sessionId={sessionId} />}
             </>
@@ -70,20 +73,7 @@ export function Conversation() {
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
       {session && <About session={session} bots={bots} />}
-      <section ref={transcript} className="transcript" aria-labelledby="messages">
-        <h2 id="messages" className="visually-hidden">
-          {t("Messages")}
-        </h2>
-        {turns?.map((each) => (
-          <Turn
-            key={String(each.turn?.messageId)}
-            turn={each}
-            passages={passages}
-            page={session?.referrer ?? ""}
-            isShownFirst={each === askedTurn}
-          />
-        ))}
-      </section>
+      <Transcript ref={transcript} pages={data?.pages ?? []} askedTurn={askedTurn} />
       {data && error && <Failure error={error} />}
       {hasNextPage && (
         <ShowMore

@@ -2,12 +2,19 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { request } from "undici";
 
-export type EdgeRequest = { path: string; headers: Record<string, string>; signal: AbortSignal };
+/** `method` is GET by default. */
+export type EdgeRequest = {
+  path: string;
+  method?: "GET" | "POST";
+  headers: Record<string, string>;
+  body?: string;
+  signal: AbortSignal;
+};
 
 /** The edge's response. If the edge compressed the body, it stays compressed. */
 export type EdgeResponse = { status: number; headers: IncomingHttpHeaders; body: Readable };
 
-/** Sends a GET request to the edge. Rejects if the edge does not answer. */
+/** Sends a request to the edge. Rejects if the edge does not answer. */
 export type CallEdge = (request: EdgeRequest) => Promise<EdgeResponse>;
 
 /** Creates a client of the edge. Uses undici's `request`, because `fetch` would decompress the body. */

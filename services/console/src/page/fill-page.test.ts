@@ -6,7 +6,7 @@ const HTML = '<meta content="{{session}}"><meta content="{{edge url}}"><script n
 describe("fillPage", () => {
   it("writes the session into the page as JSON, or null if there is no session", () => {
     const values = { nonce: "n", edgeUrl: "https://chat.example" };
-    const session = { user: "Ada", workspace_id: "w", expires_at: "2030-01-01T00:00:00.000Z" };
+    const session = { user: "Ada", agent_id: "u1", workspace_id: "w", expires_at: "2030-01-01T00:00:00.000Z" };
     expect(fillPage(HTML, { ...values, session })).toBe(
       `<meta content="${JSON.stringify(session).replaceAll('"', "&quot;")}"><meta content="https://chat.example"><script nonce="n"></script>`,
     );
@@ -14,7 +14,12 @@ describe("fillPage", () => {
   });
 
   it("treats HTML, placeholders and replacement patterns in a user's name as text", () => {
-    const session = { user: `"><script>alert(1)</script>{{nonce}}$'&lt;`, workspace_id: "w", expires_at: "" };
+    const session = {
+      user: `"><script>alert(1)</script>{{nonce}}$'&lt;`,
+      agent_id: "u1",
+      workspace_id: "w",
+      expires_at: "",
+    };
     const html = fillPage(HTML, { nonce: "secret", edgeUrl: "", session });
     const [, content = ""] =
       /^<meta content="([^"]*)"><meta content=""><script nonce="secret"><\/script>$/.exec(html) ?? [];

@@ -1,2 +1,2 @@
 export { type Authenticate, createCallHook, type ReadSessionInfo } from "./authenticate.ts";
-export type { SessionInfo } from "./session.ts";
+export { readAgent, type SessionInfo } from "./session.ts";

@@ -1,6 +1,6 @@
 import { UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { describeSession, MAX_SESSION_MS, readClaims, safeReturnPath } from "./session.ts";
+import { describeSession, MAX_SESSION_MS, readAgent, readClaims, safeReturnPath } from "./session.ts";
 
 const TOKEN_OPTIONS = {
   audience: "parley",
@@ -14,10 +14,25 @@ describe("readClaims", () => {
   it("returns the user, the workspace, the role and the expiry of the token", () => {
     expect(readClaims(token({ name: "Ada", roles: ["parley-owner"] }), TOKEN_OPTIONS)).toEqual({
       user: "Ada",
+      agent: { id: "u1", name: "Ada" },
       workspaceId: "acme",
       role: "owner",
       expiresAtMs: 2_000_000_000_000,
     });
+  });
+
+  it.each([
+    ["a name without a claim for it", {}, { id: "u1", name: "u1" }],
+    ["the part of an e-mail address before the @", { email: "ada.l@acme.example" }, { id: "u1", name: "ada.l" }],
+    ["a long name, cut", { name: "a".repeat(300) }, { id: "u1", name: "a".repeat(200) }],
+    [
+      "a long id, hashed",
+      { sub: "u".repeat(201), name: "Ada" },
+      { id: expect.stringMatching(/^[0-9a-f]{64}$/), name: "Ada" },
+    ],
+  ])("shows visitors %s", (_, changes, agent) => {
+    expect(readClaims(token(changes), TOKEN_OPTIONS)).toMatchObject({ agent });
+    expect(readAgent(`Bearer ${token(changes)}`)).toEqual(agent);
   });
 
   it.each([

@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import type { Role } from "@parley/rpc/access";
 import { type AccessTokenOptions, findClaim, findRole } from "@parley/service-kit";
-import { decodeJwt } from "jose";
+import { decodeJwt, type JWTPayload } from "jose";
 
 /** A member's session. The server does not store it: it is in the member's cookies. */
 export type Session = { accessToken: string; refreshToken: string | undefined; startedAtMs: number };
@@ -9,7 +10,14 @@ export type Session = { accessToken: string; refreshToken: string | undefined; s
  * The part of a session that the page may read. `role` is absent if the access token gives no role, or if no roles are configured. The console
  * does not verify a session's access token: the services do.
  */
-export type SessionInfo = { user: string; workspace_id: string; role?: Role; expires_at: string };
+export type SessionInfo = {
+  user: string;
+  /** Identifies the member when they answer visitors. */
+  agent_id: string;
+  workspace_id: string;
+  role?: Role;
+  expires_at: string;
+};
 
 /** A session ends after this time, however often its token is refreshed. */
 export const MAX_SESSION_MS = 12 * 60 * 60 * 1_000;
@@ -18,7 +26,17 @@ export type TokenOptions = Pick<AccessTokenOptions, "audience" | "workspaceClaim
 
 export type TokenProblem = "token_not_jwt" | "wrong_audience" | "no_workspace";
 
-type Claims = { user: string; workspaceId: string; role: Role | undefined; expiresAtMs: number };
+type Claims = {
+  user: string;
+  /** The member as visitors see them. */
+  agent: Agent;
+  workspaceId: string;
+  role: Role | undefined;
+  expiresAtMs: number;
+};
+
+/** A person who answers visitors: see Agent in conversation.proto, which also limits both fields to 200 characters. */
+export type Agent = { id: string; name: string };
 
 /** Reads an access token without verifying it. Returns its claims, or the reason why the services would refuse it. */
 export function readClaims(accessToken: string, tokenOptions: TokenOptions): Claims | TokenProblem {
@@ -33,14 +51,36 @@ export function readClaims(accessToken: string, tokenOptions: TokenOptions): Cla
   if (![aud].flat().includes(tokenOptions.audience)) return "wrong_audience";
   const workspaceId = findClaim(claims, tokenOptions.workspaceClaim);
   if (typeof workspaceId !== "string" || workspaceId === "") return "no_workspace";
-  const names = [claims.name, claims.email, claims.preferred_username, sub];
-  const user = names.find((each): each is string => typeof each === "string" && each !== "") ?? sub;
   return {
-    user,
+    user: nameOf(claims),
+    agent: toAgent(claims),
     workspaceId,
     role: tokenOptions.roles && findRole(claims, tokenOptions.roles),
     expiresAtMs: exp * 1_000,
   };
+}
+
+/** Returns the person that a verified access token identifies. `authorization` is the header with the token. */
+export function readAgent(authorization: string): Agent {
+  return toAgent(decodeJwt(authorization.replace(/^Bearer /i, "")));
+}
+
+const MAX_AGENT_CHARACTERS = 200;
+
+function toAgent(claims: JWTPayload): Agent {
+  const { sub = "" } = claims;
+  const name = nameOf(claims);
+  // Of an e-mail address, visitors see the part before the @ only.
+  const [, local = name] = /^([^@\s]+)@[^@\s]+$/.exec(name) ?? [];
+  return {
+    // Identity providers may have longer ids.
+    id: [...sub].length <= MAX_AGENT_CHARACTERS ? sub : createHash("sha256").update(sub).digest("hex"),
+    name: [...local].slice(0, MAX_AGENT_CHARACTERS).join(""),
+  };
+}
+
+function nameOf({ name, email, preferred_username: userName, sub = "" }: JWTPayload): string {
+  return [name, email, userName].find((each): each is string => typeof each === "string" && each !== "") ?? sub;
 }
 
 /** Describes a session for the page. Returns undefined if the session has ended, or if its access token has expired or is not usable. */
@@ -49,8 +89,14 @@ export function describeSession(session: Session, tokenOptions: TokenOptions, no
   if (typeof claims === "string") return undefined;
   const endsAtMs = Math.min(claims.expiresAtMs, session.startedAtMs + MAX_SESSION_MS);
   if (endsAtMs <= nowMs) return undefined;
-  const { user, workspaceId, role } = claims;
-  return { user, workspace_id: workspaceId, ...(role && { role }), expires_at: new Date(endsAtMs).toISOString() };
+  const { user, agent, workspaceId, role } = claims;
+  return {
+    user,
+    agent_id: agent.id,
+    workspace_id: workspaceId,
+    ...(role && { role }),
+    expires_at: new Date(endsAtMs).toISOString(),
+  };
 }
 
 /** The base of relative paths. No real site has this origin, because the domain `invalid` is reserved. */

@@ -1,7 +1,7 @@
 import { type Database, defineStatement, sqlState } from "@parley/service-kit";
 import { formatTimeSql, IS_LISTED, mayUseSessionSql, type SessionRequest } from "../sessions/index.ts";
 import { chooseMessageId } from "../turns/index.ts";
-import { AGENT_MODEL_PREFIX, handoffSql, type StoredHandoff } from "./handoff-state.store.ts";
+import { AGENT_MODEL_PREFIX, handoffSql, type StoredHandoff, toAgent } from "./handoff-state.store.ts";
 
 export type AgentMessage = {
   workspaceId: string;
@@ -82,18 +82,24 @@ export type HandoffPage = {
 
 const PAGE_MESSAGES = 50;
 
+const MESSAGE_FIELDS = `
+  m.message_id AS id, m.content, ${formatTimeSql("m.created_at")} AS "createdAt", m.agent_name AS "agentName", m.model`;
+
+/** Whether a message is of or to a person. `m` is a row of conversation.messages. */
+const IS_HANDOFF_MESSAGE = `(m.agent_name IS NOT NULL OR m.role = 'user' AND EXISTS (
+  SELECT FROM conversation.turns t WHERE t.workspace_id = m.workspace_id AND t.turn_id = m.turn_id AND t.status = 'handoff'
+))`;
+
 // A message's id is chosen while its session is locked, so no message becomes visible after one with a higher id.
 const READ_MESSAGES = `
   SELECT ${handoffSql()} AS handoff, coalesce(page.messages, '[]') AS messages, s.last_message_id AS "lastMessageId"
   FROM conversation.sessions s
   CROSS JOIN LATERAL (
     SELECT json_agg(message ORDER BY id) AS messages FROM (
-      SELECT m.message_id AS id, m.content, ${formatTimeSql("m.created_at")} AS "createdAt", m.agent_name AS "agentName", m.model
+      SELECT ${MESSAGE_FIELDS}
       FROM conversation.messages m
       WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id > $6 AND m.message_id >= coalesce(s.visitor_since, 0)
-        AND (m.agent_name IS NOT NULL OR m.role = 'user' AND EXISTS (
-          SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.turn_id = m.turn_id AND t.status = 'handoff'
-        ))
+        AND ${IS_HANDOFF_MESSAGE}
       ORDER BY m.message_id
       LIMIT ${PAGE_MESSAGES + 1}
     ) message
@@ -121,4 +127,28 @@ export async function readHandoff(
   const hasMore = row.messages.length > PAGE_MESSAGES;
   const position = hasMore ? (messages.at(-1)?.id ?? 0) : Math.max(row.lastMessageId, Number(after));
   return { handoff: row.handoff, messages, hasMore, position };
+}
+
+// A session that nobody has asked for a person has no handoff_at, and its messages are not read.
+const LIST_MESSAGES = `
+  SELECT ${MESSAGE_FIELDS}
+  FROM conversation.sessions s
+  JOIN conversation.messages m ON m.workspace_id = s.workspace_id AND m.session_id = s.session_id
+  WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.handoff_at IS NOT NULL AND m.message_id > $3 AND ${IS_HANDOFF_MESSAGE}
+  ORDER BY m.message_id
+  LIMIT $4`;
+
+/** Lists a session's messages of and to people with an id above `afterMessageId`, oldest first. */
+export async function listHandoffMessages(
+  database: Database,
+  { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
+  { afterMessageId, limit }: { afterMessageId: number; limit: number },
+): Promise<HandoffMessage[]> {
+  const values = [workspaceId, sessionId, afterMessageId, limit];
+  return (await database.query<HandoffMessage>({ name: "list_handoff_messages", text: LIST_MESSAGES, values })).rows;
+}
+
+/** Returns the protobuf HandoffMessage. */
+export function toHandoffMessageRecord({ id, content, createdAt, agentName, model }: HandoffMessage) {
+  return { id: BigInt(id), content, createdAt, ...toAgent(agentName, model) };
 }

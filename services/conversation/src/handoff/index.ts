@@ -2,5 +2,6 @@ export { createHandoffMetrics, type HandoffMetrics, registerHandoffGauges } from
 export { createHandoffHandlers } from "./handoff.rpc.ts";
 export type { Change } from "./handoff.store.ts";
 export { expireHandoffs } from "./handoff.worker.ts";
+export { type HandoffMessage, listHandoffMessages, toHandoffMessageRecord } from "./handoff-messages.store.ts";
 export { handoffSql, type StoredHandoff, toAgent, toHandoffMessage } from "./handoff-state.store.ts";
 export { applyRequestRule, askForPerson, canRequestHandoff, type RequestDeps } from "./request-handoff.service.ts";

@@ -2,8 +2,8 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ReadHandoffRequest, ReadHandoffResponseSchema } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
 import { refuseVisitorMismatch, sessionNotFound } from "../sessions/index.ts";
-import { readHandoff } from "./handoff-messages.store.ts";
-import { toAgent, toHandoffMessage } from "./handoff-state.store.ts";
+import { readHandoff, toHandoffMessageRecord } from "./handoff-messages.store.ts";
+import { toHandoffMessage } from "./handoff-state.store.ts";
 
 /** Reads the state of a visitor's session, and its messages of and to people. */
 export async function handleReadHandoff(
@@ -18,12 +18,7 @@ export async function handleReadHandoff(
   const { handoff, messages, hasMore, position } = page;
   return {
     handoff: toHandoffMessage(handoff),
-    messages: messages.map(({ id, content, createdAt, agentName, model }) => ({
-      id: BigInt(id),
-      content,
-      createdAt,
-      ...toAgent(agentName, model),
-    })),
+    messages: messages.map(toHandoffMessageRecord),
     hasMore,
     position: BigInt(position),
   };

@@ -2,10 +2,13 @@ import { randomUUID } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { KnowledgeAdminService, SessionAdminService, TurnAdminService } from "@parley/rpc/conversation";
 import { expect, onTestFinished, test } from "vitest";
+import { resolveHandoff, takeHandoff } from "../handoff/handoff.store.ts";
+import { storeAgentMessage } from "../handoff/handoff-messages.store.ts";
 import { startTestLlm } from "../testing/llm.ts";
 import { startTestService } from "../testing/service.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot, newOpenRequest, newTurn, runTurn } from "../testing/turns.ts";
+import { openHandoffTurn } from "./open-handoff-turn.store.ts";
 import { openTurn } from "./open-turn.store.ts";
 
 const system = useTestSystem();
@@ -85,6 +88,54 @@ test("ListTurns returns a session, its turns (oldest first) and, without duplica
     pageToken = next.nextPageToken;
   }
   expect([messages, pages]).toEqual([["When?", "Sure?", "Really?"], 3]);
+});
+
+test("ListTurns has the messages of and to people in their places, and no page skips or repeats one", async () => {
+  const bot = await createBot(system.database);
+  const { workspaceId } = bot;
+  const { sessionId, ...first } = newTurn(bot, { message: "When?" });
+  await runTurn(system.database, { ...first, sessionId }, { content: "In two days." });
+  const session = { workspaceId, sessionId };
+  const anna = { agentId: "a1", agentName: "Anna" };
+  await takeHandoff(system.database, session, { id: anna.agentId, name: anna.agentName });
+  for (const message of ["one", "two", "three"]) {
+    await openHandoffTurn(system.database, newTurn(bot, { sessionId, message: `${message}?` }));
+    await storeAgentMessage(system.database, { ...session, ...anna, requestId: randomUUID(), text: message });
+  }
+  await resolveHandoff(system.database, session);
+  await runTurn(system.database, newTurn(bot, { sessionId, message: "Sure?" }), { content: "Yes." });
+
+  const turns = system.createAdminClient(TurnAdminService);
+  const read = async (pageSize: number) => {
+    const contents: [id: bigint, content: string][] = [];
+    for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
+      const page = await turns.listTurns({ ...session, pageSize, pageToken });
+      contents.push(...page.turns.map(({ turn, reply }): [bigint, string] => [turn?.messageId ?? 0n, reply]));
+      contents.push(
+        ...page.handoffMessages.map(({ id, content, agent }): [bigint, string] => [
+          id,
+          agent ? `${agent.name}: ${content}` : content,
+        ]),
+      );
+      pageToken = page.nextPageToken || undefined;
+    }
+    return contents.toSorted(([a], [b]) => Number(a - b)).map(([, content]) => content);
+  };
+  const whole = ["In two days.", "one?", "Anna: one", "two?", "Anna: two", "three?", "Anna: three", "Yes."];
+  expect(await read(30)).toEqual(whole);
+  expect(await read(1)).toEqual(whole);
+
+  // More messages than a page has.
+  await system.admin.query(
+    `INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, model, agent_name, created_at, closed_at)
+     SELECT $1, $2, last_message_id + 2 * n, gen_random_uuid(), 'assistant', n, 'done', 'human:a1', 'Anna', now(), now()
+     FROM conversation.sessions, generate_series(1, 450) n WHERE workspace_id = $1 AND session_id = $2`,
+    [workspaceId, sessionId],
+  );
+  const page = await turns.listTurns(session);
+  expect(page.handoffMessages).toHaveLength(200);
+  expect(page.nextPageToken).not.toBe("");
+  expect(await read(30)).toEqual([...whole, ...Array.from({ length: 450 }, (_, index) => `Anna: ${index + 1}`)]);
 });
 
 test("ListTurns has the costs of the replies, and none if the llm-proxy does not answer", async () => {

@@ -10,14 +10,22 @@ import {
   notFound,
   type Shard,
 } from "@parley/service-kit";
+import { type HandoffMessage, listHandoffMessages, toHandoffMessageRecord } from "../handoff/index.ts";
 import { readPassages } from "../knowledge/index.ts";
 import { findSession, type OwnerReadPool, sessionNotFound } from "../sessions/index.ts";
 import { compareWeeksOfWorkspaces, listUsageByBot, readStatistics } from "../statistics/index.ts";
 import { toSourceMessages } from "./message-sources.ts";
 import type { ReadTurnCosts } from "./turn-costs.service.ts";
-import { findTurnRecord, findTurnRecordById, listTurnRecords, type TurnRecord } from "./turn-record.store.ts";
+import {
+  findTurnRecord,
+  findTurnRecordById,
+  listTurnRecords,
+  type SessionTurn,
+  type TurnRecord,
+} from "./turn-record.store.ts";
 
 const DEFAULT_PAGE_SIZE = 30;
+const MAX_HANDOFF_MESSAGES = 200;
 const pageTokens = createPageTokens({
   messageId: (text) => /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)),
 });
@@ -55,7 +63,9 @@ export function createTurnAdmin(
         const session = await findSession(database, workspaceId, sessionId);
         if (session === undefined) throw sessionNotFound();
         const found = await listTurnRecords(database, { workspaceId, sessionId }, { afterMessageId, limit: size + 1 });
-        const { page, last } = cutPage(found, size);
+        const handoff = { afterMessageId, limit: MAX_HANDOFF_MESSAGES + 1 };
+        const foundMessages = await listHandoffMessages(database, { workspaceId, sessionId }, handoff);
+        const { page, messages, last } = cutTurns(found, foundMessages, size);
         const chunkIds = new Set(page.flatMap(({ knowledge }) => knowledge.map(({ chunkId }) => chunkId)));
         const passages = await readPassages(database, workspaceId, [...chunkIds]);
         return {
@@ -71,6 +81,7 @@ export function createTurnAdmin(
             turn: toProto(turn),
           })),
           passages: passages.map(({ id, text }) => ({ chunkId: BigInt(id), text })),
+          handoffMessages: messages.map(toHandoffMessageRecord),
           nextPageToken: pageTokens.format(last),
         };
       });
@@ -82,6 +93,21 @@ export function createTurnAdmin(
       });
       return { ...response, turns };
     },
+  };
+}
+
+/**
+ * Cuts a page from turns and messages of and to people, both ordered by id, so that every later turn and message has a higher id than `last`.
+ * `last` is undefined if the page ends the list.
+ */
+function cutTurns(turns: readonly SessionTurn[], messages: readonly HandoffMessage[], size: number) {
+  const lastTurn = cutPage(turns, size).last?.messageId;
+  const lastMessage = cutPage(messages, MAX_HANDOFF_MESSAGES).last?.id;
+  const end = Math.min(lastTurn ?? Number.POSITIVE_INFINITY, lastMessage ?? Number.POSITIVE_INFINITY);
+  return {
+    page: turns.filter(({ messageId }) => messageId <= end),
+    messages: messages.filter(({ id }) => id <= end),
+    last: Number.isFinite(end) ? { messageId: end } : undefined,
   };
 }
 

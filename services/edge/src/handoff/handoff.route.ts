@@ -1,20 +1,15 @@
-import { isParleyError, type RpcClient, RpcError, status } from "@parley/rpc";
-import {
-  type HandedOffSession,
-  type Handoff,
-  HandoffService,
-  PostMessageRequestSchema,
-} from "@parley/rpc/conversation";
+import type { RpcClient } from "@parley/rpc";
+import { HandoffService, PostMessageRequestSchema } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
 import { isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import Type, { type Static } from "typebox";
 import { v7 as uuidv7 } from "uuid";
 import { type AuthDeps, operatorEndpoint } from "../auth/index.ts";
-import { HttpError, json, MAX_SMALL_BODY_BYTES, NO_STORE, refused, unavailableError } from "../http/index.ts";
+import { HttpError, json, MAX_SMALL_BODY_BYTES, refused, unavailableError } from "../http/index.ts";
 import type { LiveBus } from "../live/index.ts";
 import { POLICIES, type RateLimiter } from "../rate-limits/index.ts";
-import { HandoffState, toHandoffBody } from "../turns/index.ts";
+import { Agent, COUNTED, OwnedState, text, toOwnedState, translateError } from "./owned-handoff.ts";
 import { cancelRunningReplies, type TakeOverDeps } from "./take-over.service.ts";
 
 export type HandoffDeps = AuthDeps &
@@ -25,21 +20,11 @@ export type HandoffDeps = AuthDeps &
   };
 
 const TIMEOUT_MS = 3_000;
+/** Large enough for the longest text in any script, as JSON. */
+const MAX_MESSAGE_BYTES = 32 * 1024;
 const { method } = HandoffService;
-const COUNTED = "requests about conversations with people";
 
 const Params = Type.Object({ session_id: Type.String({ description: "The session." }) });
-const text = (max: number, description: string) =>
-  Type.String({ minLength: 1, "x-not-blank": true, maxLength: max, description });
-const Agent = Type.Object(
-  { id: text(200, "The person's id in your own system."), name: text(200, "The name that visitors see.") },
-  { title: "Agent", description: "A person of the team." },
-);
-const OwnedState = Type.Object(
-  { ...HandoffState.properties, agent: Type.Optional(Agent) },
-  { title: "OwnedHandoffState" },
-);
-
 const SESSION_NOT_FOUND = refused(
   "The session does not exist, was deleted, belongs to another workspace or to the playground, or is not a UUID.",
   "session_not_found",
@@ -81,23 +66,6 @@ const Message = Type.Object(
   { title: "AgentMessage" },
 );
 
-const Listed = Type.Object({
-  conversations: Type.Array(
-    Type.Object(
-      {
-        id: Type.String({ format: "uuid" }),
-        bot_slug: Type.String(),
-        visitor_id: Type.String(),
-        last_activity_at: Type.String(),
-        excerpt: Type.String({ description: "The beginning of the visitor's last message, at most 160 characters." }),
-        since: Type.String({ description: "When the state last changed." }),
-        handoff: OwnedState,
-      },
-      { title: "HandedOffConversation" },
-    ),
-  ),
-});
-
 /** The owner API for people who answer visitors. */
 export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
   const shared = { policy: POLICIES.handoffs, counted: COUNTED };
@@ -131,7 +99,7 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       }
       const { handoff, isTaken } = await deps.handoffs
         .changeHandoff({ ...session, action, ...(agent && { agent }) }, { timeoutMs: TIMEOUT_MS })
-        .catch(translate);
+        .catch(translateError);
       if (handoff === undefined) throw unavailableError(undefined);
       const state = toOwnedState(handoff);
       if (isTaken) throw new HttpError(409, "already_assigned", {}, { fields: { agent: state.agent } });
@@ -144,7 +112,7 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
     ...shared,
     method: "POST",
     url: "/api/conversations/:session_id/messages/",
-    bodyLimit: MAX_SMALL_BODY_BYTES,
+    bodyLimit: MAX_MESSAGE_BYTES,
     calls: method.postMessage,
     schema: { params: Params, body: Message },
     operation: {
@@ -164,31 +132,10 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       const { text, agent, request_id: requestId = uuidv7() } = body;
       const { messageId } = await deps.handoffs
         .postMessage({ ...session, requestId, text, agent }, { timeoutMs: TIMEOUT_MS })
-        .catch(translate);
+        .catch(translateError);
       deps.liveBus.publish({ ...session, type: "changed" });
       reply.header("cache-control", "no-store");
       return { id: String(messageId) };
-    },
-  });
-  operatorEndpoint(app, deps, {
-    ...shared,
-    method: "GET",
-    url: "/api/handoffs/",
-    calls: method.listHandoffs,
-    schema: {},
-    operation: {
-      operationId: "listHandoffs",
-      summary: "List conversations with people",
-      description:
-        "Lists the conversations that wait for a person, then those that have one; in each group, those that have been so for the longest time first, at most 500. Needs the role `viewer`, `agent` or `owner`.",
-      responses: { 200: json("The conversations.", Listed, NO_STORE as never) },
-    },
-    handler: async (_request, reply, { workspaceId }): Promise<Static<typeof Listed>> => {
-      const { sessions } = await deps.handoffs
-        .listHandoffs({ workspaceId }, { timeoutMs: TIMEOUT_MS })
-        .catch(translate);
-      reply.header("cache-control", "no-store");
-      return { conversations: sessions.map(toListed) };
     },
   });
 }
@@ -196,31 +143,4 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
 function requireSessionId(id: string): string {
   if (!isUuid(id)) throw new HttpError(404, "session_not_found");
   return id.toLowerCase();
-}
-
-function translate(error: unknown): never {
-  if (isParleyError(error, status.NOT_FOUND)) throw new HttpError(404, "session_not_found", {}, { cause: error });
-  if (error instanceof RpcError && isParleyError(error, status.FAILED_PRECONDITION))
-    throw new HttpError(409, error.code, {}, { cause: error });
-  throw unavailableError(error);
-}
-
-function toOwnedState(handoff: Handoff): Static<typeof OwnedState> {
-  const { agent } = handoff;
-  const { state, reason, expires_in_ms } = toHandoffBody(handoff);
-  return { state, reason, expires_in_ms, ...(agent && { agent: { id: agent.id, name: agent.name } }) };
-}
-
-function toListed({ id, botSlug, visitorId, lastActivityAt, excerpt, handoff }: HandedOffSession) {
-  if (handoff === undefined) throw unavailableError(undefined);
-  const since = new Date(Number(handoff.changedAtMicroseconds / 1_000n)).toISOString();
-  return {
-    id,
-    bot_slug: botSlug,
-    visitor_id: visitorId,
-    last_activity_at: lastActivityAt,
-    excerpt,
-    since,
-    handoff: toOwnedState(handoff),
-  };
 }

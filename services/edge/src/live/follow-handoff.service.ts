@@ -1,7 +1,9 @@
 import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService, HandoffMessage, ReadHandoffResponse } from "@parley/rpc/conversation";
 import { toHandoffBody } from "../turns/index.ts";
+import { Alarm } from "./alarm.ts";
 import type { LiveBus } from "./live-bus.ts";
+import type { LiveWriter } from "./serve-live-stream.ts";
 
 /** Without Redis, a message of another edge is on the screen within this time and a read. */
 const POLL_MS = 3_000;
@@ -17,11 +19,6 @@ export type LiveSession = {
   sessionId: string;
   visitorId: string;
   visitorVerified: boolean;
-};
-
-/** Writes the events of a live stream. Each method returns a promise while the client is slow. */
-export type LiveWriter = {
-  write(event: string, data: object, id?: string): Promise<void> | undefined;
 };
 
 type Deps = { conversation: Pick<RpcClient<typeof ConversationService>, "readHandoff">; bus: LiveBus };
@@ -92,38 +89,4 @@ async function writePage(
 function toMessageBody({ id, content, createdAt, agent }: HandoffMessage) {
   const shown = { id: String(id), content, created_at: createdAt };
   return agent ? { ...shown, role: "assistant", agent: { name: agent.name } } : { ...shown, role: "user" };
-}
-
-/** Wakes a waiting reader: early when it rings, at the latest after a time. */
-class Alarm {
-  readonly #signal: AbortSignal;
-  #isRinging: boolean = false;
-  #wake: () => void = () => undefined;
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-    signal.addEventListener("abort", this.ring);
-  }
-
-  readonly ring = (): void => {
-    this.#isRinging = true;
-    this.#wake();
-  };
-
-  async wait(timeoutMs: number): Promise<void> {
-    if (!this.#isRinging && !this.#signal.aborted)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, timeoutMs);
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    this.#isRinging = false;
-    this.#wake = () => undefined;
-  }
-
-  dispose(): void {
-    this.#signal.removeEventListener("abort", this.ring);
-  }
 }

@@ -1,12 +1,15 @@
 import type { LiveSignal } from "../turns/index.ts";
 
+/** A session, or without `sessionId` all sessions of a workspace. */
+export type LiveTarget = { workspaceId: string; sessionId?: string };
+
 export type LiveListener = (signal: LiveSignal) => void;
 
 /** Passes signals between the requests of all edges. A signal may be lost: the database has the messages. */
 export type LiveBus = {
   publish(signal: LiveSignal): void;
-  /** Returns a function that ends the subscription. */
-  subscribe(session: { workspaceId: string; sessionId: string }, listener: LiveListener): () => void;
+  /** Subscribes to the signals of one session, or of all sessions of a workspace. Returns a function that ends the subscription. */
+  subscribe(target: LiveTarget, listener: LiveListener): () => void;
   /** Whether signals of other edges arrive. */
   isShared(): boolean;
 };
@@ -16,11 +19,12 @@ export class LocalLiveBus implements LiveBus {
   readonly #listeners = new Map<string, Set<LiveListener>>();
 
   publish(signal: LiveSignal): void {
-    for (const listener of this.#listeners.get(keyOf(signal)) ?? []) listener(signal);
+    for (const target of [signal, { workspaceId: signal.workspaceId }])
+      for (const listener of this.#listeners.get(keyOf(target)) ?? []) listener(signal);
   }
 
-  subscribe(session: { workspaceId: string; sessionId: string }, listener: LiveListener): () => void {
-    const key = keyOf(session);
+  subscribe(target: LiveTarget, listener: LiveListener): () => void {
+    const key = keyOf(target);
     const listeners = this.#listeners.get(key) ?? new Set();
     this.#listeners.set(key, listeners.add(listener));
     return () => {
@@ -34,4 +38,4 @@ export class LocalLiveBus implements LiveBus {
   }
 }
 
-const keyOf = ({ workspaceId, sessionId }: { workspaceId: string; sessionId: string }) => `${workspaceId} ${sessionId}`;
+const keyOf = ({ workspaceId, sessionId = "" }: LiveTarget) => `${workspaceId} ${sessionId}`;

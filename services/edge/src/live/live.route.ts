@@ -15,11 +15,12 @@ import {
   WIDGET_REFUSALS,
 } from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
-import { SseWriter, type StreamRegistry } from "../streams/index.ts";
+import type { StreamRegistry } from "../streams/index.ts";
 import { HandoffState, MessageAgent } from "../turns/index.ts";
 import { identifyBearer, VISITOR_MISMATCH, VISITOR_REFUSED } from "../visitors/index.ts";
 import { followHandoff, readHandoff } from "./follow-handoff.service.ts";
 import type { LiveBus } from "./live-bus.ts";
+import { serveLiveStream } from "./serve-live-stream.ts";
 
 export type LiveDeps = {
   limiter: RateLimiter;
@@ -29,9 +30,6 @@ export type LiveDeps = {
   streams: StreamRegistry;
   liveBus: LiveBus;
 };
-
-const HEARTBEAT_MS = 15_000;
-const MAX_STREAM_MS = 10 * 60_000;
 
 const MessageId = Type.String({ pattern: "^(0|[1-9]\\d{0,15})$" });
 
@@ -112,35 +110,19 @@ export function liveRoute(app: FastifyInstance, deps: LiveDeps): void {
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       const { visitorId, visitorVerified } = await identifyBearer(identifyVisitor, request.headers.authorization);
       const session = { workspaceId, botId, sessionId: session_id.toLowerCase(), visitorId, visitorVerified };
-      const stream = deps.streams.open(reply.raw, bucket);
-      const limit = new AbortController();
-      const timer = setTimeout(() => limit.abort(), MAX_STREAM_MS);
-      try {
-        const position = BigInt(request.headers["last-event-id"] ?? after);
-        const first = await readHandoff(deps, session, position).catch((error: unknown) => {
-          throw translateHandoffError(error);
-        });
-        const writer = new SseWriter(reply.raw, {
-          open: () => {
-            reply.hijack();
-            return reply.getHeaders();
-          },
-          heartbeatMs: HEARTBEAT_MS,
-          endSignal: stream.endSignal,
-        });
-        writer.open();
-        const signal = AbortSignal.any([stream.endSignal, limit.signal]);
-        const write = (event: string, data: object, id?: string) =>
-          writer.write(event, data, id) ? undefined : writer.drained();
-        await followHandoff({ ...deps, bus: deps.liveBus }, session, { write }, { first, signal }).catch(
-          // The session was deleted or erased: a client that connects again gets 404.
-          (error: unknown) => request.log.debug({ error }, "live stream ended"),
-        );
-        writer.end();
-      } finally {
-        clearTimeout(timer);
-        stream.release();
-      }
+      const position = BigInt(request.headers["last-event-id"] ?? after);
+      await serveLiveStream(
+        deps.streams,
+        { request, reply, bucket },
+        {
+          readFirst: () =>
+            readHandoff(deps, session, position).catch((error: unknown) => {
+              throw translateHandoffError(error);
+            }),
+          follow: (writer, first, signal) =>
+            followHandoff({ ...deps, bus: deps.liveBus }, session, writer, { first, signal }),
+        },
+      );
       return reply;
     },
   });

@@ -50,7 +50,7 @@ export function createRedisLiveBus(publisher: () => Redis | Cluster, subscriber:
       if (!isReady || !isSubscribed) local.publish(signal);
       if (isReady) redis.publish(CHANNEL, JSON.stringify(signal)).catch(() => undefined);
     },
-    subscribe: (session, listener) => local.subscribe(session, listener),
+    subscribe: (target, listener) => local.subscribe(target, listener),
     isShared: () => isSubscribed,
     reconnect(replacement) {
       const previous = current;

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { AuditLogEntry } from "../../rpc/v1/audit_log_pb.js";
-import type { Agent, BotDisplay, BotTexts, Handoff, MessageSource, Phase } from "./conversation_pb.js";
+import type { Agent, BotDisplay, BotTexts, Handoff, HandoffMessage, MessageSource, Phase } from "./conversation_pb.js";
 import type { Tool, ToolDescription } from "../../llm/v1/types_pb.js";
 
 /**
@@ -6285,7 +6285,7 @@ export declare type ListTurnsRequest = Message<"parley.conversation.v1.ListTurns
   sessionId: string;
 
   /**
-   * Turns per page, at most 100; 0 for 30.
+   * Turns per page, at most 100; 0 for 30. A page has at most 200 messages of and to people.
    *
    * @generated from field: int32 page_size = 3;
    */
@@ -6338,6 +6338,13 @@ export declare type ListTurnsResponse = Message<"parley.conversation.v1.ListTurn
    * @generated from field: string next_page_token = 4;
    */
   nextPageToken: string;
+
+  /**
+   * The messages of and to people of the team between these turns, oldest first. They belong to no reply of the bot.
+   *
+   * @generated from field: repeated parley.conversation.v1.HandoffMessage handoff_messages = 5;
+   */
+  handoffMessages: HandoffMessage[];
 };
 
 /**
@@ -8908,7 +8915,7 @@ export declare const TurnAdminService: GenService<{
   },
   /**
    * ListTurns reads a session and its turns, oldest first, with their messages and the passages that the replies are
-   * based on. It includes turns that are still streaming. It has the costs of replies for operators, and for members if
+   * based on, and the messages of and to people. It includes turns that are still streaming. It has the costs of replies for operators, and for members if
    * COST_PLANS contains the workspace's plan.
    *
    * Errors:

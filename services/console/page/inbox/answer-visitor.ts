@@ -1,0 +1,19 @@
+import { toConnectError } from "../api/response-error.ts";
+import { fetchWithSession } from "../api/session-fetch.ts";
+
+/** Changes who answers the visitor. The console's server adds who asks for it. Throws like fetchWithSession, and ConnectError. */
+export const changeHandoff = (sessionId: string, action: "take" | "assign" | "resolve" | "typing") =>
+  post(sessionId, "handoff", { action });
+
+/** Sends a message to the visitor. A repeat with the same `requestId` sends nothing. Throws as changeHandoff. */
+export const sendAnswer = (sessionId: string, text: string, requestId: string) =>
+  post(sessionId, "messages", { text, request_id: requestId });
+
+async function post(sessionId: string, path: string, body: object): Promise<void> {
+  const response = await fetchWithSession(`/api/conversations/${encodeURIComponent(sessionId)}/${path}/`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw await toConnectError(response);
+}

@@ -1,0 +1,76 @@
+import { PostMessageRequestSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
+import { useMutation } from "@tanstack/react-query";
+import { type KeyboardEvent, type SubmitEvent, useEffect, useRef, useState } from "react";
+import { errorText } from "../api/error-text.ts";
+import { Button } from "../components/button.tsx";
+import { TextArea } from "../components/field.tsx";
+import { t } from "../i18n/t.tsx";
+import { changeHandoff, sendAnswer } from "./answer-visitor.ts";
+
+/** The visitor sees for 5 s that the agent is typing. */
+const TYPING_MS = 3_000;
+const { max: MAX_CHARACTERS } = limitsOf(PostMessageRequestSchema.field.text);
+
+/** Writes to the visitor. A message that could not be sent stays in the field. */
+export function Composer({ sessionId, onSent }: { sessionId: string; onSent: () => void }) {
+  const [text, setText] = useState("");
+  const form = useRef<HTMLFormElement>(null);
+  /** A repeat of the same text has the same id, so that a message whose response was lost is not sent twice. */
+  const attempt = useRef({ text: "", id: "" });
+  const typedAtMs = useRef(Number.NEGATIVE_INFINITY);
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: () => {
+      if (attempt.current.text !== text) attempt.current = { text, id: crypto.randomUUID() };
+      return sendAnswer(sessionId, text, attempt.current.id);
+    },
+    onSuccess: () => {
+      attempt.current = { text: "", id: "" };
+      setText("");
+      onSent();
+    },
+  });
+  useEffect(() => form.current?.querySelector("textarea")?.focus(), []);
+  const canSend = text.trim() !== "" && !isPending;
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    if (canSend) mutate();
+  };
+  const sendOnEnter = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    // While an input method composes, Enter chooses a word.
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    if (canSend) mutate();
+  };
+  const change = (changed: string) => {
+    setText(changed);
+    if (changed === "" || performance.now() - typedAtMs.current < TYPING_MS) return;
+    typedAtMs.current = performance.now();
+    // The visitor only misses that the agent is typing.
+    changeHandoff(sessionId, "typing").catch(() => undefined);
+  };
+  return (
+    <form ref={form} className="composer panel" onSubmit={submit}>
+      <TextArea
+        label={t("Your answer")}
+        hint={t("Enter sends, Shift+Enter starts a new line.")}
+        rows={3}
+        maxLength={MAX_CHARACTERS}
+        value={text}
+        readOnly={isPending}
+        onChange={({ target }) => change(target.value)}
+        onKeyDown={sendOnEnter}
+      />
+      {error && (
+        <p className="form-error" role="alert">
+          {t("The message was not sent.")} {errorText(error)}
+        </p>
+      )}
+      <div className="modal-actions">
+        <Button type="submit" className="button primary" isDisabled={!canSend}>
+          {isPending ? t("Sending…") : t("Send")}
+        </Button>
+      </div>
+    </form>
+  );
+}

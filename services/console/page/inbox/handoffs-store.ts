@@ -1,0 +1,110 @@
+import { useSyncExternalStore } from "react";
+import { renewSession } from "../api/session-fetch.ts";
+
+/** A conversation that waits for a person or has one: an item of the edge's list (docs/api.md). */
+export type HandedOff = {
+  id: string;
+  bot_slug: string;
+  visitor_id: string;
+  last_activity_at: string;
+  /** The beginning of the visitor's last message. */
+  excerpt: string;
+  /** When the state last changed. */
+  since: string;
+  handoff: { state: "bot" | "requested" | "assigned"; agent?: { id: string; name: string } };
+};
+
+export type Handoffs = {
+  /** Those that wait first, in each group the longest time first; undefined until the first list arrives. */
+  conversations: readonly HandedOff[] | undefined;
+  /** Whether nothing new can arrive for some seconds now. */
+  isOffline: boolean;
+};
+
+export const HANDOFFS_PATH = "/api/handoffs/live/";
+/** A stream ends every 10 minutes, and the browser connects again within seconds. */
+const OFFLINE_AFTER_MS = 6_000;
+const REOPEN_MS = 3_000;
+
+let state: Handoffs = { conversations: undefined, isOffline: false };
+let source: EventSource | undefined;
+let reopenTimer: ReturnType<typeof setTimeout> | undefined;
+let offlineTimer: ReturnType<typeof setTimeout> | undefined;
+let followers = 0;
+const listeners = new Set<() => void>();
+
+function setState(changes: Partial<Handoffs>): void {
+  state = { ...state, ...changes };
+  for (const listener of listeners) listener();
+}
+
+function open(): void {
+  source = new EventSource(HANDOFFS_PATH);
+  source.addEventListener("handoffs", ({ data }: MessageEvent<string>) => {
+    clearTimeout(offlineTimer);
+    offlineTimer = undefined;
+    const { conversations } = JSON.parse(data) as { conversations: HandedOff[] };
+    setState({ conversations, isOffline: false });
+  });
+  source.addEventListener("error", () => {
+    offlineTimer ??= setTimeout(() => setState({ isOffline: true }), OFFLINE_AFTER_MS);
+    // A refused request: the browser does not repeat it.
+    if (source?.readyState === EventSource.CLOSED) reopenTimer = setTimeout(reopen, REOPEN_MS);
+  });
+}
+
+/** The session may have ended: renews it, and asks the user to sign in again if necessary. */
+async function reopen(): Promise<void> {
+  await renewSession().catch(() => undefined);
+  if (followers > 0 && source?.readyState === EventSource.CLOSED) open();
+}
+
+function close(): void {
+  source?.close();
+  source = undefined;
+  clearTimeout(reopenTimer);
+  clearTimeout(offlineTimer);
+  offlineTimer = undefined;
+}
+
+/** Keeps the list current until the returned function is called. All callers share one stream. */
+export function followHandoffs(): () => void {
+  if (followers++ === 0) open();
+  return () => {
+    if (--followers > 0) return;
+    close();
+    setState({ conversations: undefined, isOffline: false });
+  };
+}
+
+export const readHandoffs = (): Handoffs => state;
+
+export function subscribeToHandoffs(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+function subscribeAndFollow(listener: () => void): () => void {
+  const [unsubscribe, unfollow] = [subscribeToHandoffs(listener), followHandoffs()];
+  return () => {
+    unsubscribe();
+    unfollow();
+  };
+}
+
+/** Returns the list, and keeps it current. */
+export function useHandoffs(): Handoffs {
+  return useSyncExternalStore(subscribeAndFollow, readHandoffs);
+}
+
+/** Returns the number of conversations that wait for a person; 0 while nothing keeps the list current. */
+export function useWaitingCount(): number {
+  return useSyncExternalStore(subscribeToHandoffs, () => waitingOf(state.conversations).length);
+}
+
+export const waitingOf = (conversations: readonly HandedOff[] = []): readonly HandedOff[] =>
+  conversations.filter(({ handoff }) => handoff.state === "requested");
+
+/** Those that the agent has. */
+export const ownOf = (conversations: readonly HandedOff[] = [], agentId: string): readonly HandedOff[] =>
+  conversations.filter(({ handoff }) => handoff.state === "assigned" && handoff.agent?.id === agentId);

@@ -1,0 +1,237 @@
+import { randomUUID } from "node:crypto";
+import type { Route } from "playwright-core";
+import { expect, it } from "vitest";
+import { CONSOLE_WORKSPACE, requestOwnersToken } from "../system/console.ts";
+import { addBot } from "./console-bot.ts";
+import { type ConsolePage, openConsole } from "./console-page.ts";
+import { type BrowserFixture, describeInBrowser, eventually } from "./fixture.ts";
+
+const PHONE = { width: 375, height: 812 };
+const HOST = "bakery.example";
+
+describeInBrowser("the console's inbox", (fixture) => {
+  it("shows a waiting visitor at once, who is taken, answered and given back, with the keyboard alone", async () => {
+    const bot = await addHandoffBot(fixture);
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.tab;
+    await page.signIn("/inbox", "Inbox");
+    const visitor = await startVisitor(fixture, bot);
+    await visitor.say("When do you open?");
+    await visitor.askForPerson();
+    const row = page.tab.getByRole("link", { name: new RegExp(visitor.id) });
+    await row.getByText(/^Waiting for 0:\d\d$/).waitFor();
+    await eventually(() => page.tab.title()).toMatch(/^\(\d+\) Inbox · Parley$/);
+    await page.savePicture("inbox");
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.tabTo(row);
+    await keyboard.press("Enter");
+    await page.heading(visitor.id).waitFor();
+    await page.tab.getByText("When do you open?", { exact: true }).waitFor();
+    await page.tabTo("Take");
+    await keyboard.press("Enter");
+    await page.tab.getByText("You answer", { exact: true }).waitFor();
+    await eventually(() => page.focusedName()).toBe("Your answer");
+
+    await keyboard.type("I am **Ada**.");
+    await keyboard.press("Shift+Enter");
+    await keyboard.type("We open at seven.");
+    expect(await page.field("Your answer").inputValue()).toBe("I am **Ada**.\nWe open at seven.");
+    await keyboard.press("Enter");
+    await page.tab.locator(".markdown strong", { hasText: "Ada" }).waitFor();
+    await eventually(() => page.field("Your answer").inputValue()).toBe("");
+    expect(await page.focusedName()).toBe("Your answer");
+    expect(await visitor.say("Thank you!")).toContain('"finish_reason":"handoff"');
+    await page.tab.locator(".bubble.visitor", { hasText: "Thank you!" }).waitFor();
+    await eventually(() => page.tab.locator(".transcript-end").innerText()).toBe("New message: Thank you!");
+    await page.savePicture("inbox-conversation");
+    expect(await page.findAxeViolations()).toEqual([]);
+
+    await page.tab.reload();
+    await page.tab.locator(".markdown strong", { hasText: "Ada" }).waitFor();
+    expect(await bubbles(page)).toEqual(["When do you open?", "I am Ada.\nWe open at seven.", "Thank you!"]);
+    await eventually(() => page.focusedName()).toBe("Your answer");
+    await page.tabTo("Back to the bot", "Shift+Tab");
+    await keyboard.press("Enter");
+    await page.tab.getByText("The bot answers", { exact: true }).waitFor();
+    expect(await page.field("Your answer").count()).toBe(0);
+    expect(await visitor.state()).toMatchObject({ state: "bot", reason: "resolved", agent: { name: "Demo owner" } });
+    expect(await visitor.say("When do you close?")).toContain('"finish_reason":"stop"');
+
+    await page.goto("/inbox?show=all");
+    await page.heading("Inbox").waitFor();
+    await eventually(() => row.count()).toBe(0);
+    await page.goto(`/conversations/${visitor.sessionId}`);
+    await page.tab.locator(".markdown strong", { hasText: "Ada" }).waitFor();
+    expect(page.problems).toEqual([]);
+  }, 90_000);
+
+  it("gives a conversation that two agents take at once to one of them, and shows the other who has it", async () => {
+    const bot = await addHandoffBot(fixture);
+    const visitor = await startVisitor(fixture, bot);
+    await visitor.say("Hello");
+    await visitor.askForPerson();
+    const { page, context } = await openConsole(fixture);
+    await page.signIn(`/inbox/${visitor.sessionId}`, visitor.id);
+    const { consoleUrl } = fixture.service.system;
+    const redirect = await context.request.get(`${consoleUrl}/auth/sign-in`, { maxRedirects: 0 });
+    const { origin: issuer } = new URL(redirect.headers().location ?? "");
+    const token = await requestOwnersToken({ issuer } as Parameters<typeof requestOwnersToken>[0]);
+    let other: { agent?: { name: string } } = {};
+    const takeFirst = async (route: Route) => {
+      const taken = await fetch(`${consoleUrl}/api/conversations/${visitor.sessionId}/handoff/`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}` },
+        // The token decides who takes it.
+        body: JSON.stringify({ action: "take", agent: { id: "mallory", name: "Mallory" } }),
+      });
+      other = (await taken.json()) as typeof other;
+      await route.continue();
+    };
+    await page.tab.route("**/handoff/", takeFirst, { times: 1 });
+    await page.button("Take").click();
+    await eventually(() => page.announcement.innerText()).toContain("Somebody else has taken this conversation.");
+    expect(other.agent?.name).not.toBe("Mallory");
+    await page.tab.getByText(new RegExp(`${other.agent?.name}\\W answers`)).waitFor();
+    expect(await page.field("Your answer").count()).toBe(0);
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.tab.getByRole("button", { name: /^Take over from/ }).click();
+    await page.tab.getByText("You answer", { exact: true }).waitFor();
+    await page.field("Your answer").waitFor();
+    await page.goto("/inbox?show=mine");
+    await page.tab
+      .getByRole("link", { name: new RegExp(visitor.id) })
+      .getByText("You answer")
+      .waitFor();
+  }, 60_000);
+
+  it("keeps an answer that could not be sent, and sends it once", async () => {
+    const bot = await addHandoffBot(fixture);
+    const visitor = await startVisitor(fixture, bot);
+    await visitor.say("Hello");
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/inbox/${visitor.sessionId}`, visitor.id);
+    await page.button("Take").click();
+    await page.field("Your answer").fill("We open at seven.");
+    // The message arrives, but its response is lost.
+    await page.tab.route("**/messages/", async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await page.field("Your answer").press("Enter");
+    const error = page.tab.getByRole("alert").filter({ hasText: "The message was not sent." });
+    await error.waitFor();
+    await page.savePicture("inbox-failure");
+    expect(await page.findAxeViolations()).toEqual([]);
+    expect(await page.field("Your answer").inputValue()).toBe("We open at seven.");
+    await page.tab.unroute("**/messages/");
+    await page.field("Your answer").press("Enter");
+    await eventually(() => page.field("Your answer").inputValue()).toBe("");
+    await error.waitFor({ state: "hidden" });
+    expect(await bubbles(page)).toEqual(["Hello", "We open at seven."]);
+  }, 60_000);
+
+  it("fits a phone, the dark theme and Arabic", async () => {
+    const bot = await addHandoffBot(fixture);
+    const visitor = await startVisitor(fixture, bot);
+    await visitor.say("Hello");
+    await visitor.askForPerson();
+    const looks = { phone: { viewport: PHONE }, dark: { colorScheme: "dark" }, arabic: { locale: "ar" } } as const;
+    for (const [look, options] of Object.entries(looks)) {
+      const { page } = await openConsole(fixture, options);
+      await page.goto("/auth/sign-in?return_to=/inbox?show=all");
+      await page.tab.getByRole("link", { name: new RegExp(visitor.id) }).waitFor();
+      expect(await page.scrollsSideways()).toBe(false);
+      expect(await page.findAxeViolations(), look).toEqual([]);
+      await page.savePicture(`inbox-${look}`);
+      await page.tab.getByRole("link", { name: new RegExp(visitor.id) }).click();
+      await page.heading(visitor.id).waitFor();
+      const take = page.tab.locator(".page-header .button.primary");
+      if (await take.isVisible()) await take.click();
+      await page.tab.locator(".composer textarea").fill("شكرا. Thank you.");
+      expect(await page.scrollsSideways()).toBe(false);
+      expect(await page.findAxeViolations(), look).toEqual([]);
+      await page.savePicture(`inbox-conversation-${look}`);
+      expect(page.problems).toEqual([]);
+    }
+  }, 90_000);
+
+  it("notifies of a visitor who waits, after the agent has turned notifications on", async () => {
+    const bot = await addHandoffBot(fixture);
+    const { page, context } = await openConsole(fixture);
+    await context.grantPermissions(["notifications"]);
+    await page.tab.addInitScript(() => {
+      const shown: string[] = [];
+      class FakeNotification {
+        static permission = "granted";
+        static requestPermission = async () => "granted";
+        constructor(title: string, { body }: { body: string }) {
+          shown.push(`${title}: ${body}`);
+        }
+      }
+      Object.assign(globalThis, { Notification: FakeNotification, shown });
+      // As in a window behind another one.
+      document.hasFocus = () => false;
+    });
+    await page.signIn("/inbox", "Inbox");
+    await page.button("Turn on notifications").click();
+    await page.button("Turn off notifications").waitFor();
+    await page.openScreen("Keys");
+    const visitor = await startVisitor(fixture, bot);
+    await visitor.say("Is anybody there?");
+    await visitor.askForPerson();
+    const shown = () => page.tab.evaluate(() => (globalThis as unknown as { shown: string[] }).shown);
+    await eventually(shown).toContain("A visitor waits for a person: Is anybody there?");
+    await page.tab.locator(".navigation .badge").waitFor();
+    expect(page.problems).toEqual([]);
+  }, 60_000);
+});
+
+const bubbles = (page: ConsolePage) =>
+  page.tab
+    .locator(".bubble.visitor > p, .reply:has(.badge.neutral) .markdown")
+    .evaluateAll((all) => all.map((element) => (element as HTMLElement).innerText.trim()));
+
+async function addHandoffBot({ service }: BrowserFixture): Promise<string> {
+  const slug = await addBot(service);
+  await service.admin.bots.updateBot({
+    workspaceId: CONSOLE_WORKSPACE,
+    slug,
+    changes: { handoffEnabled: true, handoffWaitSeconds: 600 },
+  });
+  return slug;
+}
+
+/** A visitor who uses the public API. */
+async function startVisitor({ service }: BrowserFixture, botSlug: string) {
+  const { key } = await service.admin.keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug, domains: [HOST] });
+  const session = { public_key: key?.publicKey, session_id: randomUUID() };
+  const id = `visitor-${randomUUID().slice(0, 8)}`;
+  const post = async (path: string, body: object) => {
+    const response = await fetch(service.url + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: `https://${HOST}` },
+      body: JSON.stringify({ ...session, ...body }),
+    });
+    if (!response.ok) throw new Error(`${path} was refused: ${response.status} ${await response.text()}`);
+    return response.text();
+  };
+  return {
+    id,
+    sessionId: session.session_id,
+    /** Returns the events of the reply. */
+    say: (message: string) => post("/api/chat/", { message, visitor_id: id }),
+    askForPerson: () => post("/api/chat/handoff/", {}),
+    async state(): Promise<object> {
+      const query = new URLSearchParams({ public_key: session.public_key ?? "", session_id: session.session_id });
+      const headers = { origin: `https://${HOST}` };
+      const response = await fetch(`${service.url}/api/chat/live/?${query}`, { headers });
+      let text = "";
+      for await (const chunk of response.body ?? []) {
+        text += Buffer.from(chunk).toString();
+        const [, data] = /event: state\ndata: (.*)\n/.exec(text) ?? [];
+        if (data !== undefined) return JSON.parse(data) as object;
+      }
+      throw new Error("no state");
+    },
+  };
+}

@@ -100,7 +100,7 @@ describeInBrowser("roles in the console", (fixture) => {
     }
     await page.goto("/nothing-here");
     await page.tab.getByText("Page not found").first().waitFor();
-    expect(await findControls(page)).toEqual(["Inbox"]);
+    expect(await findControls(page)).toEqual(["Conversations"]);
     expect(statuses).toEqual(new Set([200]));
     expect(page.problems).toEqual([]);
   }, 60_000);

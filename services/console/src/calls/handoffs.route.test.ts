@@ -38,7 +38,9 @@ test("the token names the person who answers, whatever the page sends", async ()
   const received: { request: IncomingMessage; body: string }[] = [];
   const { app, counted } = await startRoutes(async (request, response) => {
     received.push({ request, body: await text(request) });
-    response.writeHead(409, { "content-type": "application/json", "set-cookie": "a=b" }).end('{"detail":"not_assigned"}');
+    response
+      .writeHead(409, { "content-type": "application/json", "set-cookie": "a=b" })
+      .end('{"detail":"not_assigned"}');
   });
   const agent = { id: "mallory", name: "Mallory" };
   const response = await app.inject({
@@ -64,7 +66,9 @@ test.each(["", "{", "null", '"text"'])("refuses the body %j", async (payload) =>
 
 test("streams the list, and ends the stream when the console stops", async () => {
   const { app } = await startRoutes((_, response) => {
-    response.writeHead(200, { "content-type": "text/event-stream", "x-accel-buffering": "no" }).write("event: handoffs\n");
+    response
+      .writeHead(200, { "content-type": "text/event-stream", "x-accel-buffering": "no" })
+      .write("event: handoffs\n");
   });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/handoffs/live/`;

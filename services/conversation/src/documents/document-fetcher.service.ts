@@ -1,7 +1,7 @@
 import { type Egress, type Logger, ServiceError } from "@parley/service-kit";
 import { DocumentQueue } from "./document-queue.ts";
 import { type FetchDocumentOptions, fetchDocument } from "./fetch-document.client.ts";
-import type { RawDocument } from "./read-document.client.ts";
+import type { RawDocument } from "./reader-process/read-document.client.ts";
 
 const MiB = 1024 * 1024;
 /** A request that waits for a slow server takes a place but little memory. The bounds on bytes limit the memory. */

@@ -1,9 +1,9 @@
 import type { DocumentFormat } from "@parley/rpc/documents";
 import { marked } from "marked";
-import type { Block } from "./block.ts";
-import { splitDelimitedText } from "./delimited-text.ts";
-import { splitHtml } from "./html-blocks.ts";
-import { splitMarkdown } from "./markdown-sections.ts";
+import type { Block } from "./blocks/block.ts";
+import { splitDelimitedText } from "./blocks/delimited-text.ts";
+import { splitMarkdown } from "./blocks/markdown-sections.ts";
+import { splitHtml } from "./pages/html-blocks.ts";
 
 export type Format = DocumentFormat;
 /** Formats that splitDocument reads. */

@@ -8,8 +8,8 @@ import {
 } from "@parley/service-kit/egress";
 import type { Format } from "./document.ts";
 import { detectFormat, toUtf8 } from "./media-type.ts";
-import { USER_AGENT } from "./page-link.ts";
-import type { RawDocument } from "./read-document.client.ts";
+import { USER_AGENT } from "./pages/page-link.ts";
+import type { RawDocument } from "./reader-process/read-document.client.ts";
 
 const TIMEOUT_MS = 20_000;
 const MAX_REDIRECTS = 5;

@@ -3,9 +3,9 @@ import { docxFile, docxTable, paragraph, xlsxFile, xlsxRow } from "../testing/of
 import { type SmallPdfLine, smallPdf } from "../testing/small-pdf.ts";
 import { type Format, splitDocument, type TextFormat } from "./document.ts";
 import { toUtf8 } from "./media-type.ts";
-import { readDocx } from "./read-docx.ts";
-import { readPdf } from "./read-pdf.ts";
-import { readXlsx } from "./read-xlsx.ts";
+import { readDocx } from "./office/read-docx.ts";
+import { readXlsx } from "./office/read-xlsx.ts";
+import { readPdf } from "./pdf/read-pdf.ts";
 
 /** A document, and the texts that must be found in it, each within one passage. */
 type Row = [name: string, format: Format, content: string | Uint8Array, facts: string[]];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { fenceCode } from "./block.ts";
-import { toChunks } from "./chunking.ts";
+import { fenceCode } from "./blocks/block.ts";
+import { toChunks } from "./blocks/chunking.ts";
 import { indexChunks } from "./index-document.ts";
 
 function indexTexts(...texts: string[]) {

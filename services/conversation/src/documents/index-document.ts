@@ -1,5 +1,5 @@
-import type { Chunk } from "./chunking.ts";
-import { tokenizeWithSpellings } from "./tokenize.ts";
+import type { Chunk } from "./blocks/chunking.ts";
+import { tokenizeWithSpellings } from "./words/tokenize.ts";
 
 /** A chunk with its words, separated by spaces, for the search index. */
 export type IndexedChunk = Chunk & {

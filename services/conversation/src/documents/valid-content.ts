@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { isTextFormat, maxSizeOf } from "@parley/rpc/documents";
 import { invalidArgument } from "@parley/service-kit";
-import type { RawDocument } from "./read-document.client.ts";
+import type { RawDocument } from "./reader-process/read-document.client.ts";
 
 /** Returns the document. Throws invalid_argument if it is too large or not text in UTF-8. */
 export function requireValidContent({ format, content }: RawDocument): RawDocument {

@@ -1,7 +1,7 @@
 import { explainAnalyze, recordStatements } from "@parley/service-kit/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
-import type { LanguageName } from "../documents/language.ts";
+import type { LanguageName } from "../documents/words/language.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { addDocument, readKnowledge } from "../testing/knowledge.ts";
 import { createBot } from "../testing/turns.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
-import type { LanguageName } from "../documents/language.ts";
+import type { LanguageName } from "../documents/words/language.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { addDocument, readKnowledge } from "../testing/knowledge.ts";
 import { SPELLING_PAIRS } from "../testing/spelling-pairs.ts";

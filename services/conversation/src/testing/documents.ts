@@ -1,5 +1,5 @@
 import type { TextFormat } from "../documents/document.ts";
-import { type RawDocument, readDocument } from "../documents/read-document.client.ts";
+import { type RawDocument, readDocument } from "../documents/reader-process/read-document.client.ts";
 
 const signal = new AbortController().signal;
 

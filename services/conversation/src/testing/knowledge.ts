@@ -1,10 +1,10 @@
 import type { Database } from "@parley/service-kit";
 import { readBotConfig } from "../bots/bot-config.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
-import { toChunks } from "../documents/chunking.ts";
+import { toChunks } from "../documents/blocks/chunking.ts";
 import { splitDocument } from "../documents/document.ts";
 import { indexChunks } from "../documents/index-document.ts";
-import type { LanguageName } from "../documents/language.ts";
+import type { LanguageName } from "../documents/words/language.ts";
 import { putSource, type Source } from "../knowledge/knowledge.store.ts";
 import type { BotKnowledge } from "../knowledge/knowledge-search.store.ts";
 

@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Worker } from "node:worker_threads";
-import type { Block } from "./block.ts";
-import { toChunks } from "./chunking.ts";
-import type { Format } from "./document.ts";
-import { indexChunks } from "./index-document.ts";
+import type { Block } from "../blocks/block.ts";
+import { toChunks } from "../blocks/chunking.ts";
+import type { Format } from "../document.ts";
+import { indexChunks } from "../index-document.ts";
 import { type DocumentHeader, EXIT_CODE_UNREADABLE, type PageOptions, type ReaderMessage } from "./reader-message.ts";
 import { UnreadableError } from "./unreadable-error.ts";
 
@@ -79,9 +79,9 @@ async function readMessages({ format, page }: DocumentHeader, content: Uint8Arra
   if (format !== "html")
     return pageMessages(await readBlocks(format, content), page, { canonical: page.url, links: [] });
   const [{ readPageContent }, { mainPart }, { splitHtml }] = await Promise.all([
-    import("./page-content.ts"),
-    import("./main-part.ts"),
-    import("./html-blocks.ts"),
+    import("../pages/page-content.ts"),
+    import("../pages/main-part.ts"),
+    import("../pages/html-blocks.ts"),
   ]);
   const read = readPageContent(new TextDecoder().decode(content), page.url);
   return pageMessages(splitHtml(mainPart(read)), page, read);
@@ -91,13 +91,13 @@ async function readMessages({ format, page }: DocumentHeader, content: Uint8Arra
 async function readBlocks(format: Format, content: Uint8Array): Promise<Block[]> {
   switch (format) {
     case "pdf":
-      return (await import("./read-pdf.ts")).readPdf(content);
+      return (await import("../pdf/read-pdf.ts")).readPdf(content);
     case "docx":
-      return (await import("./read-docx.ts")).readDocx(content);
+      return (await import("../office/read-docx.ts")).readDocx(content);
     case "xlsx":
-      return (await import("./read-xlsx.ts")).readXlsx(content);
+      return (await import("../office/read-xlsx.ts")).readXlsx(content);
     default:
-      return (await import("./document.ts")).splitDocument(format, new TextDecoder().decode(content));
+      return (await import("../document.ts")).splitDocument(format, new TextDecoder().decode(content));
   }
 }
 
@@ -125,7 +125,7 @@ function* pageMessages(
 }
 
 async function sitemapMessages(content: Uint8Array): Promise<Iterable<ReaderMessage>> {
-  const { readSitemap } = await import("./sitemap-links.ts");
+  const { readSitemap } = await import("../pages/sitemap-links.ts");
   const { isIndex, links } = readSitemap(content);
   return [...linkMessages(links, isIndex), { firstWords: [] }];
 }

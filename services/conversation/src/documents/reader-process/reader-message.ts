@@ -1,5 +1,5 @@
-import type { Format } from "./document.ts";
-import type { IndexedChunk, IndexedPiece } from "./index-document.ts";
+import type { Format } from "../document.ts";
+import type { IndexedChunk, IndexedPiece } from "../index-document.ts";
 import { UNREADABLE_REASONS, type UnreadableReason } from "./unreadable-error.ts";
 
 /** Exit code of the reading process for a document that cannot be read. */

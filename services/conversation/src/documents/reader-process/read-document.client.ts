@@ -4,8 +4,8 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { isTextFormat } from "@parley/rpc/documents";
 import { invalidArgument } from "@parley/service-kit";
-import { type Format, UNREADABLE_DOCUMENT } from "./document.ts";
-import type { IndexedDocument, IndexedPiece } from "./index-document.ts";
+import { type Format, UNREADABLE_DOCUMENT } from "../document.ts";
+import type { IndexedDocument, IndexedPiece } from "../index-document.ts";
 import {
   type DocumentHeader,
   EXIT_CODE_UNREADABLE,
@@ -44,8 +44,8 @@ export const READER_FLAGS = [
   // With these permissions the process can read its own code, but no other file. It cannot write, start a process or load native code.
   "--permission",
   "--allow-worker",
-  `--allow-fs-read=${path("../..")}`,
-  `--allow-fs-read=${path("../../../../node_modules")}`,
+  `--allow-fs-read=${path("../../..")}`,
+  `--allow-fs-read=${path("../../../../../node_modules")}`,
 ];
 const READER_SCRIPT = path("./read-document.child.ts");
 

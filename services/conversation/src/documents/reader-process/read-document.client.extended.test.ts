@@ -1,7 +1,7 @@
 import { isFullRun } from "@parley/test-support";
 import { describe, expect, test } from "vitest";
-import { slowPdf } from "../testing/document-bombs.ts";
-import { chunksOf, rawDocument, read } from "../testing/documents.ts";
+import { slowPdf } from "../../testing/document-bombs.ts";
+import { chunksOf, rawDocument, read } from "../../testing/documents.ts";
 import type { RawDocument } from "./read-document.client.ts";
 
 // Each call starts a process of the lowest priority, which takes time on a busy machine.

@@ -1,4 +1,4 @@
-import type { TableCell } from "./table-rows.ts";
+import type { TableCell } from "../blocks/table-rows.ts";
 
 /** Numbered from 1, inclusive. */
 export type CellRange = { top: number; left: number; bottom: number; right: number };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { splitDocument } from "./document.ts";
+import { splitDocument } from "../document.ts";
 
 const rowsOf = (text: string, format: "csv" | "tsv" = "csv") => splitDocument(format, text).map((block) => block.text);
 const BREAD = ["Product: Rye bread; Price: 4.20.", "Product: Spelt roll; Price: 0.95."];

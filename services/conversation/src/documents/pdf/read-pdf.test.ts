@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type SmallPdfLine, smallPdf } from "../testing/small-pdf.ts";
+import { type SmallPdfLine, smallPdf } from "../../testing/small-pdf.ts";
 import { type PdfRun, toLines } from "./pdf-lines.ts";
 import { readPdf } from "./read-pdf.ts";
 

@@ -1,8 +1,8 @@
-import { type Block, toOneLine } from "./block.ts";
+import { type Block, toOneLine } from "../blocks/block.ts";
+import type { TableCell } from "../blocks/table-rows.ts";
 import type { DocxStyles } from "./docx-styles.ts";
 import type { Attributes, XmlHandler } from "./office-package.ts";
 import { SheetRows } from "./sheet-rows.ts";
-import type { TableCell } from "./table-rows.ts";
 
 /**
  * Elements whose content is skipped: deleted and moved text, earlier formatting, the copy of a drawing for old programs, and the pronunciation of

@@ -1,4 +1,4 @@
-import type { Block } from "./block.ts";
+import type { Block } from "../blocks/block.ts";
 import type { PdfLine } from "./pdf-lines.ts";
 
 /** A short paragraph is a heading if its font size is at least the body font size times this factor. */

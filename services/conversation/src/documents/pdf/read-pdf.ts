@@ -1,9 +1,9 @@
 import { getDocumentProxy } from "unpdf";
-import { withoutNul } from "../text.ts";
-import type { Block } from "./block.ts";
+import { withoutNul } from "../../text.ts";
+import type { Block } from "../blocks/block.ts";
+import { UnreadableError } from "../reader-process/unreadable-error.ts";
 import { splitPdf } from "./pdf-blocks.ts";
 import { type PdfLine, toLines } from "./pdf-lines.ts";
-import { UnreadableError } from "./unreadable-error.ts";
 
 const MAX_PAGES = 2_000;
 

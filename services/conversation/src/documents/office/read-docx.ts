@@ -1,9 +1,9 @@
-import { withoutNul } from "../text.ts";
-import type { Block } from "./block.ts";
+import { withoutNul } from "../../text.ts";
+import type { Block } from "../blocks/block.ts";
+import { UnreadableError } from "../reader-process/unreadable-error.ts";
 import { DocxBlocks } from "./docx-blocks.ts";
 import { DocxStyles } from "./docx-styles.ts";
 import { OfficePackage } from "./office-package.ts";
-import { UnreadableError } from "./unreadable-error.ts";
 
 /** Splits a DOCX file into blocks of text. Leaves out comments, deleted and hidden text, and the headers and footers of pages. */
 export async function readDocx(content: Uint8Array): Promise<Block[]> {

@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { compressSpacesTwice } from "../testing/document-bombs.ts";
-import { chunksOf, rawDocument, read } from "../testing/documents.ts";
-import { docxFile, paragraph, xlsxFile, xlsxRow, zipFile } from "../testing/office-files.ts";
-import { lockedPdf, pdfFile, pdfStream, smallPdf } from "../testing/small-pdf.ts";
+import { compressSpacesTwice } from "../../testing/document-bombs.ts";
+import { chunksOf, rawDocument, read } from "../../testing/documents.ts";
+import { docxFile, paragraph, xlsxFile, xlsxRow, zipFile } from "../../testing/office-files.ts";
+import { lockedPdf, pdfFile, pdfStream, smallPdf } from "../../testing/small-pdf.ts";
 import { type RawDocument, READER_FLAGS, readDocument } from "./read-document.client.ts";
 
 // Each call starts a process of the lowest priority, which takes time on a busy machine.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type DocxParts, docxFile, docxTable, paragraph } from "../testing/office-files.ts";
+import { type DocxParts, docxFile, docxTable, paragraph } from "../../testing/office-files.ts";
 import { readDocx } from "./read-docx.ts";
 
 const textsOf = async (body: string, parts?: DocxParts) =>

@@ -1,10 +1,10 @@
-import { withoutNul } from "../text.ts";
-import { type Block, toOneLine } from "./block.ts";
+import { withoutNul } from "../../text.ts";
+import { type Block, toOneLine } from "../blocks/block.ts";
+import { UnreadableError } from "../reader-process/unreadable-error.ts";
 import { CellFormats } from "./cell-format.ts";
 import { type CellRange, MergedCells, parseRange, parseReference } from "./merged-cells.ts";
 import { type Attributes, OfficePackage } from "./office-package.ts";
 import { SheetRows } from "./sheet-rows.ts";
-import { UnreadableError } from "./unreadable-error.ts";
 
 /** An escaped character of a text: `_x000D_`. */
 const ESCAPED = /_x([0-9A-F]{4})_/gi;

@@ -1,4 +1,4 @@
-import { type TableCell, TableRows } from "./table-rows.ts";
+import { type TableCell, TableRows } from "../blocks/table-rows.ts";
 
 /** Matches a number, price, date or time: a text whose first letter or digit is a digit. */
 const VALUE = /^[^\p{L}\p{N}]*\p{N}/u;

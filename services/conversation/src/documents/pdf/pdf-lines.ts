@@ -1,4 +1,4 @@
-import { toOneLine } from "./block.ts";
+import { toOneLine } from "../blocks/block.ts";
 
 /** A run of text at one position of a page. Distances are in the page's units. */
 export type PdfRun = {

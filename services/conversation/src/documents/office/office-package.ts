@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { posix } from "node:path";
 import { Parser } from "htmlparser2";
 import { type Entry, fromBufferPromise, type ZipFile } from "yauzl";
-import { UnreadableError } from "./unreadable-error.ts";
+import { UnreadableError } from "../reader-process/unreadable-error.ts";
 
 /** Of all parts that are read. A few kilobytes can unpack to gigabytes. */
 const MAX_UNPACKED_BYTES = 100 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type XlsxParts, type XlsxSheet, xlsxFile, xlsxRow } from "../testing/office-files.ts";
+import { type XlsxParts, type XlsxSheet, xlsxFile, xlsxRow } from "../../testing/office-files.ts";
 import { readXlsx } from "./read-xlsx.ts";
 
 const blocksOf = async (sheets: readonly XlsxSheet[], parts?: XlsxParts) => await readXlsx(xlsxFile(sheets, parts));

@@ -1,6 +1,6 @@
 import { Parser } from "htmlparser2";
-import { type Block, fenceCode, toOneLine } from "./block.ts";
-import { type TableCell, TableRows } from "./table-rows.ts";
+import { type Block, fenceCode, toOneLine } from "../blocks/block.ts";
+import { type TableCell, TableRows } from "../blocks/table-rows.ts";
 
 /** Elements whose content is skipped. `head` is absent because all of its text is in elements that are listed here. */
 const SKIPPED_ELEMENTS = new Set([

@@ -1,6 +1,6 @@
 import papaparse from "papaparse";
+import { SheetRows } from "../office/sheet-rows.ts";
 import { type Block, toOneLine } from "./block.ts";
-import { SheetRows } from "./sheet-rows.ts";
 
 /** A first line by which Excel writes the delimiter. */
 const DELIMITER_LINE = /^sep=(.)\n/i;

@@ -1,10 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { queryRows, startTestPostgres } from "@parley/test-support";
 import { createPlan, databasesOf } from "../database.ts";
 import type { ServiceProcess } from "../processes.ts";
 import { pickByIndex } from "../random.ts";
-import { createSystemDatabase, createTenant, type System, startSystem } from "../system.ts";
+import { createSystemDatabase, createTenant, type System, startSystem, type Tenant } from "../system.ts";
 import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../visitors.ts";
 import { FaultInjector, type FaultReport, type FaultTarget } from "./chaos-faults.ts";
 import { type Reconciled, reconcile } from "./chaos-reconciliation.ts";
@@ -53,10 +54,14 @@ const RECONCILE_MIN_AGE_SECONDS = 15;
  * a limit few replies would complete.
  */
 const MAX_DOWN = 2;
+/** The share of visits whose session a person takes over. */
+const TAKEOVER_SHARE = 0.1;
+/** The longest reply takes about 200 ms on an idle machine. */
+const MAX_TAKEOVER_DELAY_MS = 300;
 const SKEWED_CLOCK = fileURLToPath(new URL("skewed-clock.ts", import.meta.url));
 
 /**
- * Sends SIGKILL to random services and database connections while visitors chat. With `hasDatabaseFaults`, also injects the faults of
+ * Sends SIGKILL to random services and database connections while visitors chat, and people take over some of their sessions. With `hasDatabaseFaults`, also injects the faults of
  * FaultInjector. Restarts each killed service at once. At the end, waits until every turn is settled. If there were restores, repairs the
  * differences that they caused between turns and usage. Counts the remaining differences.
  */
@@ -107,8 +112,13 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
   const sendMessages = async (visitorIndex: number) => {
     for (let turn = visitorIndex; !isOver; turn++) {
       const tenant = pickByIndex(tenants, turn);
-      const result = await visit(system.url(turn % system.edges.length), tenant);
+      const url = system.url(turn % system.edges.length);
+      const session = { session_id: randomUUID() };
+      const visiting = visit(url, tenant, session);
+      const isTakenOver = Math.random() < TAKEOVER_SHARE && (await takeOver(system, tenant, session.session_id));
+      const result = await visiting;
       visits.push(result);
+      if (isTakenOver) visits.push(await visit(url, tenant, session));
       // Avoids a busy loop while an edge refuses connections.
       await sleep(result.kind === "stream" ? options.pauseMs : 100);
     }
@@ -169,6 +179,25 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
     restoresAfterFewReplies: injector.restoresAfterFewReplies,
     providerCalls: system.provider.requests.length,
   };
+}
+
+/** Takes a session over while the bot answers, at any edge. Returns whether that was successful. */
+async function takeOver(system: System, { workspaceId }: Tenant, sessionId: string): Promise<boolean> {
+  try {
+    const token = await system.sso.token({ workspaceId, role: "agent" });
+    await sleep(Math.random() * MAX_TAKEOVER_DELAY_MS);
+    const edge = Math.floor(Math.random() * system.edges.length);
+    const response = await fetch(`${system.url(edge)}/api/conversations/${sessionId}/handoff/`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+      body: JSON.stringify({ action: "take", agent: { id: "anna", name: "Anna" } }),
+    });
+    await response.text();
+    return response.ok;
+  } catch {
+    // The edge is down.
+    return false;
+  }
 }
 
 /** A service that starts without a database becomes ready when the database is back. That can take longer than one wait for readiness. */

@@ -705,7 +705,7 @@ const decisions: Section[] = [
       10: "The bot asks for a person after as many replies in a row without an answer, or rated as bad, as its settings say.",
       11: "Without the handoff: 409 `handoff_off`, and the configuration has no `handoff`.",
       12: "The refusals and rate limits of visitors are those of chat; of a session, those of stop.",
-      13: "The owner API of the handoff needs the role `owner` or `agent`, its list also permits `viewer`. An agent may also list and read conversations, and nothing else. It has 600 requests a minute for each user.",
+      13: "The owner API of the handoff needs the role `owner` or `agent`, its list also permits `viewer`. An agent takes and answers only as itself, with the `sub` of its token as `agent.id`; it may also list and read conversations, and nothing else. It has 600 requests a minute for each user.",
       14: "`GET /api/handoffs/live/` streams the list as `handoffs`: at first, and again whenever it has changed.",
     },
   },

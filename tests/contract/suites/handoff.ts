@@ -381,14 +381,20 @@ export function handoffSuite(shared: () => ContractSystem): void {
 
     test("an agent takes, answers, lists and reads conversations, and does nothing else in the owner API [D53/13]", async () => {
       const session = await startSession();
-      const agent = bearer(await signIn(tenant, "parley-agent"));
+      const claims = memberClaims(system, tenant);
+      const agent = bearer(await system.sso.sign({ ...claims, roles: ["parley-agent"] }));
+      const self = { id: claims.sub, name: "Cem" };
       const call = async (method: string, path: string, body?: object) => {
         const request = { method, path: `/api/${path}`, headers: agent, ...(body && { body }) };
         return (await api.call(request)).status;
       };
       const calls = [
-        ["POST", `conversations/${session}/handoff/`, { action: "take", agent: ANNA }],
+        ["POST", `conversations/${session}/handoff/`, { action: "take", agent: self }],
+        ["POST", `conversations/${session}/messages/`, { text: "Hi", agent: self }],
         ["POST", `conversations/${session}/messages/`, { text: "Hi", agent: ANNA }],
+        ["POST", `conversations/${session}/handoff/`, { action: "typing", agent: ANNA }],
+        ["POST", `conversations/${session}/handoff/`, { action: "assign", agent: BEN }],
+        ["POST", `conversations/${session}/handoff/`, { action: "take", agent: BEN }],
         ["POST", `conversations/${session}/handoff/`, { action: "resolve" }],
         ["GET", "handoffs/"],
         ["GET", "conversations/"],
@@ -400,7 +406,7 @@ export function handoffSuite(shared: () => ContractSystem): void {
       ] as const;
       const statuses: number[] = [];
       for (const [method, path, body] of calls) statuses.push(await call(method, path, body));
-      expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 403, 403, 403, 403]);
+      expect(statuses).toEqual([200, 200, 403, 403, 200, 403, 200, 200, 200, 200, 403, 403, 403, 403]);
     });
 
     test("owners get the refusals of the owner API [D53/13]", async () => {

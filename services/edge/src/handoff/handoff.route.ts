@@ -1,7 +1,7 @@
 import type { RpcClient } from "@parley/rpc";
 import { HandoffService, PostMessageRequestSchema } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
-import { isUuid } from "@parley/service-kit";
+import { type Caller, isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import Type, { type Static } from "typebox";
 import { v7 as uuidv7 } from "uuid";
@@ -80,7 +80,7 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       operationId: "changeHandoff",
       summary: "Take over, assign or resolve a conversation",
       description:
-        "Changes who answers the visitor, and returns it. A takeover cancels a running reply of the bot; what the visitor has of it is kept. Needs the role `agent` or `owner`.",
+        "Changes who answers the visitor, and returns it. A takeover cancels a running reply of the bot; what the visitor has of it is kept. Needs the role `agent` or `owner`. With the role `agent`, `take` and `typing` need the `sub` of the token as the agent's `id`.",
       responses: {
         200: json("Who answers the visitor.", OwnedState),
         400: INVALID,
@@ -88,11 +88,13 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
         409: { ...refused("Another agent has the conversation.", "already_assigned"), fields: { agent: Agent } },
       },
     },
-    handler: async ({ params, body, log }, reply, { workspaceId }): Promise<Static<typeof OwnedState>> => {
+    handler: async ({ params, body, log }, reply, caller): Promise<Static<typeof OwnedState>> => {
+      const { workspaceId } = caller;
       const sessionId = requireSessionId(params.session_id);
       const session = { workspaceId, sessionId };
       reply.header("cache-control", "no-store");
       const { action, agent } = body;
+      if (action === "take" || action === "typing") requireOwnName(caller, agent);
       if (action === "typing") {
         deps.liveBus.publish({ ...session, type: "typing", name: agent?.name ?? "" });
         return { state: "assigned", reason: "", expires_in_ms: 0, ...(agent && { agent }) };
@@ -119,7 +121,7 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       operationId: "postMessage",
       summary: "Answer a visitor",
       description:
-        "Stores a message of the agent who has the conversation, and shows it to the visitor. Needs the role `agent` or `owner`.",
+        "Stores a message of the agent who has the conversation, and shows it to the visitor. Needs the role `agent` or `owner`. With the role `agent`, the agent's `id` must be the `sub` of the token.",
       responses: {
         200: json("The stored message.", Type.Object({ id: Type.String({ description: "The message's id." }) })),
         400: INVALID,
@@ -127,9 +129,10 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
         409: refused("The conversation is not assigned to the agent.", "not_assigned"),
       },
     },
-    handler: async ({ params, body }, reply, { workspaceId }) => {
-      const session = { workspaceId, sessionId: requireSessionId(params.session_id) };
+    handler: async ({ params, body }, reply, caller) => {
+      const session = { workspaceId: caller.workspaceId, sessionId: requireSessionId(params.session_id) };
       const { text, agent, request_id: requestId = uuidv7() } = body;
+      requireOwnName(caller, agent);
       const { messageId } = await deps.handoffs
         .postMessage({ ...session, requestId, text, agent }, { timeoutMs: TIMEOUT_MS })
         .catch(translateError);
@@ -138,6 +141,11 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       return { id: String(messageId) };
     },
   });
+}
+
+/** Throws if a member with the role `agent` would answer as another person. An owner may, such as a help desk. */
+function requireOwnName({ role, userId }: Caller, agent: Static<typeof Agent> | undefined): void {
+  if (role === "agent" && agent?.id !== userId) throw new HttpError(403, "forbidden");
 }
 
 function requireSessionId(id: string): string {

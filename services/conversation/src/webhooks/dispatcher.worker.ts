@@ -66,7 +66,7 @@ export class WebhookDispatcher {
     this.#lease = new ReaderLease(deps.database, "webhooks", LEASE_SECONDS);
   }
 
-  /** Copies the events that have occurred, and starts to attempt what is due. The caller runs this twice a second. */
+  /** Copies the events that have occurred, and starts to attempt what is due. The caller runs this once a second. */
   async run(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     const isWorking = await this.#lease.hold();

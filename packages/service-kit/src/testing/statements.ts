@@ -77,6 +77,10 @@ export async function explainAnalyze(admin: Database, statement: Statement): Pro
       const { rows } = await connection.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(...query);
       return rows.map((row) => row["QUERY PLAN"][0].Plan);
     };
+    // A new connection reads the system catalogues, which the plan would count as pages of the statement.
+    await connection.query("SAVEPOINT first_run");
+    await run(`${explain} ${text}`, values);
+    await connection.query("ROLLBACK TO SAVEPOINT first_run");
     const plans = await run(`${explain} ${text}`, values);
     if (name === undefined) return plans;
     await connection.query(`SET LOCAL plan_cache_mode = force_generic_plan; PREPARE analyzed AS ${text}`);

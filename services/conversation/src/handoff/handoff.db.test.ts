@@ -112,8 +112,9 @@ describe("the states of a session", () => {
   test("a request for which nobody comes expires once, and a takeover in time wins", async () => {
     const missed = await startSession();
     const taken = await startSession();
-    await request(missed, { waitSeconds: 0 });
-    await request(taken, { waitSeconds: 0 });
+    const deleted = await startSession();
+    for (const sessionId of [deleted, missed, taken]) await request(sessionId, { waitSeconds: 0 });
+    await deleteSession(db.database, bot.workspaceId, deleted);
     await takeHandoff(db.database, sessionKey(taken), ANNA);
     expect((await listExpired(db.database, 100)).map(({ sessionId }) => sessionId)).toEqual([missed]);
     expect((await expireHandoff(db.database, sessionKey(missed)))?.handoff).toMatchObject({

@@ -133,13 +133,13 @@ export const resolveHandoff = (database: Database, session: SessionKey) => chang
 /** Gives the session back to the bot if nobody came in time. Returns undefined if it does not wait, or not long enough. */
 export const expireHandoff = (database: Database, session: SessionKey) => change(database, expireStatement(session));
 
-/** Lists sessions of any workspace that have waited long enough for a person. */
+/** Lists sessions of any workspace that have waited long enough for a person. Leaves out deleted ones, which expireHandoff does not change. */
 export async function listExpired(database: Database, limit: number): Promise<SessionKey[]> {
   const { rows } = await database.query<SessionKey>({
     name: "list_expired_handoffs",
-    text: `SELECT workspace_id AS "workspaceId", session_id AS "sessionId" FROM conversation.sessions
-           WHERE handoff_state = 'requested' AND handoff_expires_at <= now()
-           ORDER BY handoff_expires_at LIMIT $1`,
+    text: `SELECT s.workspace_id AS "workspaceId", s.session_id AS "sessionId" FROM conversation.sessions s
+           WHERE s.handoff_state = 'requested' AND s.handoff_expires_at <= now() AND ${IS_LISTED}
+           ORDER BY s.handoff_expires_at LIMIT $1`,
     values: [limit],
   });
   return rows;

@@ -1,5 +1,10 @@
 import { isParleyError, type RpcClient, status } from "@parley/rpc";
-import type { ConversationService, HandoffMessage, ReadHandoffResponse } from "@parley/rpc/conversation";
+import {
+  type ConversationService,
+  type HandoffMessage,
+  HandoffState,
+  type ReadHandoffResponse,
+} from "@parley/rpc/conversation";
 import { toHandoffBody } from "../turns/index.ts";
 import { Alarm } from "./alarm.ts";
 import type { LiveBus } from "./live-bus.ts";
@@ -9,8 +14,8 @@ import type { LiveWriter } from "./serve-live-stream.ts";
 const POLL_MS = 3_000;
 /** With Redis. Finds what was lost with a signal, and what the conversation service changes by itself. */
 const SLOW_POLL_MS = 15_000;
-/** The conversation service ends a visitor's wait up to about this long after its end. */
-const EXPIRY_MARGIN_MS = 1_500;
+/** The conversation service gives the session back to the bot some seconds after the end of the visitor's wait. Until then, the reader asks this often. */
+const EXPIRY_POLL_MS = 1_500;
 const READ_TIMEOUT_MS = 3_000;
 
 export type LiveSession = {
@@ -70,8 +75,8 @@ export async function followHandoff(
 
 function pauseMs(bus: LiveBus, page: ReadHandoffResponse | undefined): number {
   const pollMs = bus.isShared() ? SLOW_POLL_MS : POLL_MS;
-  const expiresInMs = page?.handoff?.expiresInMs ?? 0;
-  return expiresInMs === 0 || page === undefined ? pollMs : Math.min(pollMs, expiresInMs + EXPIRY_MARGIN_MS);
+  const handoff = page?.handoff;
+  return handoff?.state === HandoffState.REQUESTED ? Math.min(pollMs, handoff.expiresInMs + EXPIRY_POLL_MS) : pollMs;
 }
 
 /** Writes the messages before the state if a conversation has ended, so that its last message does not follow its end. */

@@ -108,7 +108,8 @@ async function openSite(deps: CrawlDeps, site: ClaimedSite, signal: AbortSignal)
   const key = `${site.workspaceId} ${site.id} ${site.run}`;
   const known = deps.robots.get(key);
   const robots = known ?? (await readRobots(deps, site, signal));
-  deps.robots.set(key, robots);
+  // Setting known rules again would restart the time after which they are read again.
+  if (known === undefined) deps.robots.set(key, robots);
   if (!robots.mayFetch(site.url)) throw new SiteUnavailable("robots_refused", "robots.txt forbids the start page");
   if (!site.isSeeded) await addFirstPages(deps, site, robots, signal);
   const hasFetched = known === undefined || !site.isSeeded;

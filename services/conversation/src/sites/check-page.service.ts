@@ -27,7 +27,7 @@ import {
   type WaitingPage,
 } from "./pages.store.ts";
 import { isFetchFailure } from "./robots.service.ts";
-import type { Robots } from "./robots.ts";
+import { filterUrls, type Robots } from "./robots.ts";
 import type { ClaimedSite } from "./site.ts";
 import { withLease } from "./site-leases.store.ts";
 
@@ -211,11 +211,11 @@ export class CheckPage {
 
   /** Adds the links that lead to pages of the site that may be fetched. */
   async #add(links: readonly string[], depth: number): Promise<void> {
-    const { site, robots } = this.#context;
-    if (site.isSinglePage) return;
+    const { site, robots, signal } = this.#context;
+    if (site.isSinglePage || depth > MAX_DEPTH) return;
     const mayAdd = (url: string) => isCrawlable(url, site) && robots.mayFetch(url);
     const urls = links.filter((url) => URL.canParse(url) && isSameSite(url, site.url)).map(normalizeUrl);
-    const added = depth > MAX_DEPTH ? [] : [...new Set(urls)].filter(mayAdd);
+    const added = await filterUrls(new Set(urls), mayAdd, signal);
     await addPages(this.#deps.database, site, added, depth);
   }
 

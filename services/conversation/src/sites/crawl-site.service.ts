@@ -11,7 +11,7 @@ import {
   type WaitingPage,
 } from "./pages.store.ts";
 import { listSitemapPages, readRobots } from "./robots.service.ts";
-import type { Robots } from "./robots.ts";
+import { filterUrls, type Robots } from "./robots.ts";
 import type { ClaimedSite } from "./site.ts";
 import {
   finishRun,
@@ -121,7 +121,7 @@ async function openSite(deps: CrawlDeps, site: ClaimedSite, signal: AbortSignal)
 async function addFirstPages(deps: CrawlDeps, site: ClaimedSite, robots: Robots, signal: AbortSignal): Promise<void> {
   const mayAdd = (url: string) => isSameSite(url, site.url) && isCrawlable(url, site) && robots.mayFetch(url);
   const listed = site.isSinglePage ? [] : await listSitemapPages(deps, site, robots, signal);
-  const pages = new Set(listed.map(normalizeUrl).filter(mayAdd));
+  const pages = await filterUrls(new Set(listed.map(normalizeUrl)), mayAdd, signal);
   await withLease(deps.database, site, async (connection) => {
     await forgetRemoved(connection, site);
     await addPages(connection, site, [normalizeUrl(site.url), ...pages], 0);

@@ -9,6 +9,8 @@ import { claimSite, startDueRuns } from "./site-leases.store.ts";
 const MAX_ACTIVE_SITES = 4;
 const CLAIM_INTERVAL_MS = 1_000;
 const MAX_REMEMBERED_ROBOTS = 100;
+/** The parsed rules take about ten times the memory of their text. */
+const MAX_REMEMBERED_CHARACTERS = 2_000_000;
 /** A longer run reads robots.txt again. */
 const ROBOTS_TTL_MS = 60 * 60_000;
 
@@ -17,7 +19,13 @@ export class SiteCrawler {
   readonly #deps: CrawlDeps;
 
   constructor(deps: Omit<CrawlDeps, "robots">) {
-    this.#deps = { ...deps, robots: new LRUCache<string, Robots>({ max: MAX_REMEMBERED_ROBOTS, ttl: ROBOTS_TTL_MS }) };
+    const robots = new LRUCache<string, Robots>({
+      max: MAX_REMEMBERED_ROBOTS,
+      ttl: ROBOTS_TTL_MS,
+      maxSize: MAX_REMEMBERED_CHARACTERS,
+      sizeCalculation: ({ characters }) => characters + 1,
+    });
+    this.#deps = { ...deps, robots };
   }
 
   /** Works until no site can be claimed, or the signal aborts. Throws the first failure after the other sites' turns have ended. */

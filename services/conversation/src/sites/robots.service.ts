@@ -2,7 +2,7 @@ import { pause, ServiceError } from "@parley/service-kit";
 import { fetchFile, type ReadLinks, readSitemap } from "../documents/index.ts";
 import { type CrawlDeps, SiteUnavailable } from "./crawl.ts";
 import { isSameSite } from "./page-url.ts";
-import { parseRobotsTxt, type Robots } from "./robots.ts";
+import { decodeRobotsTxt, isTooComplex, parseRobotsTxt, type Robots } from "./robots.ts";
 import { type ClaimedSite, URLS_PER_PAGE } from "./site.ts";
 
 const MAX_SITEMAPS = 50;
@@ -30,7 +30,10 @@ export async function readRobots(
       async ({ status, body }) => {
         if (status === 429 || status >= 500)
           throw new SiteUnavailable("robots_unavailable", `robots.txt cannot be fetched: it returned status ${status}`);
-        return parseRobotsTxt(robotsUrl, status === 200 ? new TextDecoder().decode(body) : "");
+        const text = status === 200 ? decodeRobotsTxt(body) : "";
+        if (isTooComplex(text))
+          throw new SiteUnavailable("robots_unavailable", "robots.txt has too many rules with wildcards");
+        return parseRobotsTxt(robotsUrl, text);
       },
     );
   } catch (error) {

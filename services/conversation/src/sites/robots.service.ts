@@ -62,7 +62,7 @@ export async function listSitemapPages(
     for (const url of urls) {
       if (!isIndex) {
         if (isSameSite(url, site.url)) pages.add(url);
-      } else if (!known.has(url) && next.depth < MAX_INDEX_DEPTH) {
+      } else if (waiting.length < MAX_SITEMAPS && next.depth < MAX_INDEX_DEPTH && !known.has(url)) {
         known.add(url);
         waiting.push({ url, depth: next.depth + 1 });
       }

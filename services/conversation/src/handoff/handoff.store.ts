@@ -162,6 +162,22 @@ export async function readHandoffState(
   return rows[0]?.handoff;
 }
 
+/** Returns the state of a turn's session; undefined if the bot answers in it, or if it was deleted or erased. */
+export async function readHandoffOfTurn(
+  database: Database,
+  { workspaceId, turnId }: { workspaceId: string; turnId: string },
+): Promise<StoredHandoff | undefined> {
+  const { rows } = await database.query<{ handoff: StoredHandoff }>({
+    name: "read_handoff_of_turn",
+    text: `SELECT ${handoffSql()} AS handoff
+           FROM conversation.turns t
+           JOIN conversation.sessions s ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id
+           WHERE t.workspace_id = $1 AND t.turn_id = $2 AND s.handoff_state IS NOT NULL AND ${IS_LISTED}`,
+    values: [workspaceId, turnId],
+  });
+  return rows[0]?.handoff;
+}
+
 const READ_STATE_OF_VISITOR = `${READ_STATE} AND s.bot_id = $3 AND ${mayUseSessionSql("$4", "$5::boolean")}`;
 
 /** As readHandoffState, for a visitor: undefined also if the session has another bot or the visitor may not use it. */

@@ -1,6 +1,6 @@
 export { createHandoffMetrics, type HandoffMetrics, registerHandoffGauges } from "./handoff.metrics.ts";
 export { createHandoffHandlers } from "./handoff.rpc.ts";
-export type { Change } from "./handoff.store.ts";
+export { type Change, readHandoffOfTurn } from "./handoff.store.ts";
 export { expireHandoffs } from "./handoff.worker.ts";
 export { type HandoffMessage, listHandoffMessages, toHandoffMessageRecord } from "./handoff-messages.store.ts";
 export { handoffSql, type StoredHandoff, toAgent, toHandoffMessage } from "./handoff-state.store.ts";

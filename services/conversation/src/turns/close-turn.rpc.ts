@@ -11,7 +11,14 @@ import {
   parseDay,
   ServiceError,
 } from "@parley/service-kit";
-import { applyRequestRule, askForPerson, type Change, type RequestDeps, toHandoffMessage } from "../handoff/index.ts";
+import {
+  applyRequestRule,
+  askForPerson,
+  type Change,
+  type RequestDeps,
+  readHandoffOfTurn,
+  toHandoffMessage,
+} from "../handoff/index.ts";
 import type { TurnCounter } from "../metrics.ts";
 import { withoutNul } from "../text.ts";
 import type { CapReached } from "./cap-reached.ts";
@@ -49,11 +56,17 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
   if (closed === undefined) {
     // OpenTurn closes a turn whose message is blocked, and stores no timings.
     if (closing.outcome === "blocked") await recordTimings(deps.database, closing);
-    return readStoredResult(deps.database, closing);
+    const result = await readStoredResult(deps.database, closing);
+    // The call that closed the turn may have asked for a person, and its response may be lost.
+    const mayHaveAsked = asksForPerson || closing.finishDetail === "declined";
+    const asked = mayHaveAsked ? await readHandoffOfTurn(deps.database, closing) : undefined;
+    return { ...result, ...(asked && { handoff: toHandoffMessage(asked) }) };
   }
   deps.notifySettler([closed]);
   deps.counter.inc({ outcome: closing.outcome });
   if (closing.finishDetail === "declined") change ??= await applyRequestRule(deps, closed, "declined");
+  // An earlier call may have asked without closing the turn.
+  const handoff = change?.handoff ?? (asksForPerson ? await readHandoffOfTurn(deps.database, closing) : undefined);
   const { outcome, tokensIn, tokensOut, latencyMs, errorCode } = closing;
   return {
     outcome: OUTCOMES[outcome].proto,
@@ -62,7 +75,7 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
     tokensOut,
     latencyMs,
     errorCode,
-    ...(change && { handoff: toHandoffMessage(change.handoff) }),
+    ...(handoff && { handoff: toHandoffMessage(handoff) }),
   };
 }
 

@@ -1430,7 +1430,7 @@ export declare type CloseTurnResponse = Message<"parley.conversation.v1.CloseTur
 
   /**
    * Set if this turn has asked for a person: the model called request_human, or the bot's rule about replies without an answer
-   * applied. A repeated call may leave it out.
+   * applied. A repeated call returns it while the bot does not answer in the session.
    *
    * @generated from field: parley.conversation.v1.Handoff handoff = 7;
    */

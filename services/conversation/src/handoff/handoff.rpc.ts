@@ -1,6 +1,13 @@
 import type { ServiceImplementation } from "@parley/rpc";
 import type { Agent, ChangeHandoffRequest, HandoffService, PostMessageRequest } from "@parley/rpc/conversation";
-import { type Database, invalidArgument, isUuid, isWorkspaceId, ServiceError } from "@parley/service-kit";
+import {
+  type CallPool,
+  type Database,
+  invalidArgument,
+  isUuid,
+  isWorkspaceId,
+  ServiceError,
+} from "@parley/service-kit";
 import { sessionNotFound } from "../sessions/index.ts";
 import type { HandoffMetrics } from "./handoff.metrics.ts";
 import { assignHandoff, type Change, readHandoffState, resolveHandoff, takeHandoff } from "./handoff.store.ts";
@@ -8,16 +15,17 @@ import { storeAgentMessage } from "./handoff-messages.store.ts";
 import { toHandoffMessage } from "./handoff-state.store.ts";
 import { listHandoffs } from "./list-handoffs.store.ts";
 
-export type HandoffHandlersDeps = { database: Database; metrics: HandoffMetrics };
+export type HandoffHandlersDeps = { calls: CallPool; metrics: HandoffMetrics };
 
 /** The calls of people who answer visitors. gRPC serves them to the edge. */
 export function createHandoffHandlers({
-  database,
+  calls,
   metrics,
 }: HandoffHandlersDeps): ServiceImplementation<typeof HandoffService> {
   return {
-    async changeHandoff(request) {
+    async changeHandoff(request, { signal }) {
       requireSession(request);
+      const database = calls.databaseFor(signal);
       const change = await applyAction(database, request);
       if (change !== undefined) report(metrics, change);
       const handoff = change?.handoff ?? (await readHandoffState(database, request));
@@ -25,8 +33,9 @@ export function createHandoffHandlers({
       const isOthers = handoff.state === "assigned" && handoff.agentId !== request.agent?.id;
       return { handoff: toHandoffMessage(handoff), isTaken: request.action === "take" && isOthers };
     },
-    async postMessage(request) {
+    async postMessage(request, { signal }) {
       requireSession(request);
+      const database = calls.databaseFor(signal);
       const { workspaceId, sessionId, requestId, text } = request;
       const { id: agentId, name: agentName } = requireAgent(request);
       const message = { workspaceId, sessionId, requestId, text, agentId, agentName };
@@ -35,8 +44,11 @@ export function createHandoffHandlers({
       if ((await readHandoffState(database, request)) === undefined) throw sessionNotFound();
       throw new ServiceError("failed_precondition", "not_assigned", "the session is not assigned to the agent");
     },
-    async listHandoffs({ workspaceId }) {
+    async listHandoffs({ workspaceId }, { signal }) {
       if (!isWorkspaceId(workspaceId)) return { sessions: [] };
+      // Each open inbox reads the list every few seconds.
+      calls.refuseIfOverloaded();
+      const database = calls.databaseFor(signal);
       const requested = await listHandoffs(database, workspaceId, "requested");
       const assigned = await listHandoffs(database, workspaceId, "assigned");
       const sessions = [...requested, ...assigned];

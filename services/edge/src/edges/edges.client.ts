@@ -6,6 +6,8 @@ import { channelCredentials, MAX_GENERATION_MS } from "@parley/service-kit";
 
 /** Must exceed STOP_TIMEOUT_MS, the longest time that the other edge waits for the stored outcome. */
 const CANCEL_TIMEOUT_MS = 14_000;
+/** A person who takes a session over need not wait until the outcome is stored. The turn is cancelled nevertheless. Less than the console waits. */
+export const TAKEOVER_TIMEOUT_MS = 3_000;
 const FIRST_RESPONSE_TIMEOUT_MS = 3_000;
 
 /** Calls the edge that runs a turn. */
@@ -73,7 +75,8 @@ export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClie
       const { edgeId, turnId } = turn;
       try {
         const request = { edgeId, workspaceId, turnId, isTakeover };
-        const { outcome } = await client.cancelTurn(request, { timeoutMs: CANCEL_TIMEOUT_MS });
+        const timeoutMs = isTakeover ? TAKEOVER_TIMEOUT_MS : CANCEL_TIMEOUT_MS;
+        const { outcome } = await client.cancelTurn(request, { timeoutMs });
         return outcomeFromProto(outcome);
       } finally {
         close();

@@ -1,1 +1,1 @@
-export { createEdgeClients, type EdgeClients } from "./edges.client.ts";
+export { createEdgeClients, type EdgeClients, TAKEOVER_TIMEOUT_MS } from "./edges.client.ts";

@@ -1,8 +1,8 @@
 import type { RpcClient } from "@parley/rpc";
 import type { ConversationService, StoredTurn } from "@parley/rpc/conversation";
 import type { FastifyBaseLogger } from "fastify";
-import type { EdgeClients } from "../edges/index.ts";
-import { STOP_TIMEOUT_MS, type TurnDeps } from "../turns/index.ts";
+import { type EdgeClients, TAKEOVER_TIMEOUT_MS } from "../edges/index.ts";
+import type { TurnDeps } from "../turns/index.ts";
 
 const LIST_TIMEOUT_MS = 3_000;
 
@@ -14,7 +14,7 @@ export type TakeOverDeps = {
 
 /**
  * Cancels the running replies of a session that a person has taken over, as a stop of the visitor would: what was shown is kept. The
- * replies are not counted as the visitor's unpaid ones. Never throws. A
+ * replies are not counted as the visitor's unpaid ones. Never throws. Waits at most 3 s for their ends. A
  * reply whose edge cannot be reached ends by itself or with the lease of that edge.
  */
 export async function cancelRunningReplies(
@@ -33,6 +33,6 @@ export async function cancelRunningReplies(
 }
 
 async function cancel({ edges, turnDeps }: TakeOverDeps, workspaceId: string, turn: StoredTurn): Promise<void> {
-  if (turn.edgeId === turnDeps.edgeId) await turnDeps.runningTurns.cancel(turn.turnId, STOP_TIMEOUT_MS, true);
+  if (turn.edgeId === turnDeps.edgeId) await turnDeps.runningTurns.cancel(turn.turnId, TAKEOVER_TIMEOUT_MS, true);
   else await edges.cancel(workspaceId, turn, true);
 }

@@ -17,6 +17,11 @@ test("with neither a system prompt nor passages, the messages are rendered uncha
   ]);
 });
 
+test("the roles alternate and begin with the visitor's, also after a message to a person who did not answer", () => {
+  const messages = [{ role: Role.ASSISTANT, content: "Hello!" }, { role: Role.USER, content: "Anybody?" }, question];
+  expect(render({ messages })).toEqual([{ role: "user", content: "Anybody?\n\nHow much is it?" }]);
+});
+
 test("the system message holds the system prompt, then instructions, then the passages as numbered sources", () => {
   const [system, ...rest] = render({
     system: "You are the shop's assistant.",

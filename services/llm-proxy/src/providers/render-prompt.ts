@@ -23,7 +23,7 @@ const TOOL_INSTRUCTIONS =
 /** Renders a prompt as chat messages: one system message with the bot's instructions and the passages, then the session's messages. */
 export function renderPrompt(prompt: Prompt, now = new Date()): ChatMessage[] {
   const system = renderSystem(prompt, now).join("\n\n");
-  const messages = prompt.messages.map(
+  const rendered = prompt.messages.map(
     (message): ChatMessage => ({
       role: message.role === Role.ASSISTANT ? "assistant" : "user",
       content:
@@ -33,7 +33,23 @@ export function renderPrompt(prompt: Prompt, now = new Date()): ChatMessage[] {
           : message.content,
     }),
   );
+  const messages = alternate(rendered);
   return system === "" ? messages : [{ role: "system", content: system }, ...messages];
+}
+
+/**
+ * Joins successive messages of one role, and begins with the visitor's, because some providers require both. The roles do not alternate if a person
+ * has not answered the visitor's last message, and the history may then be cut between a message and its reply.
+ */
+function alternate(messages: readonly ChatMessage[]): ChatMessage[] {
+  const alternating: ChatMessage[] = [];
+  for (const { role, content } of messages) {
+    const last = alternating.at(-1);
+    if (last === undefined && role === "assistant") continue;
+    if (last?.role === role) last.content += `\n\n${content}`;
+    else alternating.push({ role, content });
+  }
+  return alternating;
 }
 
 /** Returns the parts of the system message that are not empty: the bot's instructions, the passages, and the instructions for tools. */

@@ -33,6 +33,12 @@ export class LocalLiveBus implements LiveBus {
     };
   }
 
+  /** Wakes all listeners, because signals may be lost. */
+  wake(): void {
+    for (const listeners of this.#listeners.values())
+      for (const listener of listeners) listener({ workspaceId: "", sessionId: "", type: "changed" });
+  }
+
   isShared(): boolean {
     return false;
   }

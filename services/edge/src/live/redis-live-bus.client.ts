@@ -32,7 +32,10 @@ export function createRedisLiveBus(publisher: () => Redis | Cluster, subscriber:
       );
     });
     connection.on("close", () => {
-      if (connection === current) isSubscribed = false;
+      if (connection !== current || !isSubscribed) return;
+      isSubscribed = false;
+      // The readers poll more often from now on.
+      local.wake();
     });
     // The limiter's connection to the same Redis logs outages.
     connection.on("error", () => undefined);
@@ -48,7 +51,7 @@ export function createRedisLiveBus(publisher: () => Redis | Cluster, subscriber:
       const isReady = redis.status === "ready";
       // If this process is subscribed, Redis returns the signal to it too.
       if (!isReady || !isSubscribed) local.publish(signal);
-      if (isReady) redis.publish(CHANNEL, JSON.stringify(signal)).catch(() => undefined);
+      if (isReady) redis.publish(CHANNEL, JSON.stringify(signal)).catch(() => local.publish(signal));
     },
     subscribe: (target, listener) => local.subscribe(target, listener),
     isShared: () => isSubscribed,

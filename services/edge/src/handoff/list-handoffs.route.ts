@@ -81,7 +81,7 @@ export function listHandoffsRoutes(app: FastifyInstance, deps: ListHandoffsDeps)
       const { workspaceId } = caller;
       await serveLiveStream(
         deps.streams,
-        { request, reply, bucket: userBucket(caller) },
+        { request, reply, bucket: userBucket(caller), isVisitor: false },
         {
           readFirst: () => list(workspaceId).catch(translateError),
           follow: (writer, first, signal) =>

@@ -113,7 +113,7 @@ export function liveRoute(app: FastifyInstance, deps: LiveDeps): void {
       const position = BigInt(request.headers["last-event-id"] ?? after);
       await serveLiveStream(
         deps.streams,
-        { request, reply, bucket },
+        { request, reply, bucket, isVisitor: true },
         {
           readFirst: () =>
             readHandoff(deps, session, position).catch((error: unknown) => {

@@ -11,6 +11,7 @@ type LiveExchange = {
   reply: FastifyReply;
   /** Identifies the client for the limits of open streams. */
   bucket: string;
+  isVisitor: boolean;
 };
 
 const HEARTBEAT_MS = 15_000;
@@ -29,10 +30,10 @@ type LiveSource<First> = {
  */
 export async function serveLiveStream<First>(
   streams: StreamRegistry,
-  { request, reply, bucket }: LiveExchange,
+  { request, reply, bucket, isVisitor }: LiveExchange,
   { readFirst, follow }: LiveSource<First>,
 ): Promise<void> {
-  const stream = streams.open(reply.raw, bucket);
+  const stream = streams.open(reply.raw, bucket, { isLive: isVisitor });
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(), MAX_STREAM_MS);
   try {

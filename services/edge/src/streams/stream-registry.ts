@@ -26,8 +26,10 @@ export type StreamRegistry = {
   /**
    * Opens a stream for a response. `clientBucket` identifies the client. Throws 503 if a limit is reached or while the process ends its streams,
    * and 499 if the client has left.
+   * @param isLive whether a visitor can keep the stream open without messages. Such streams may take only half of the places of each limit, so that
+   * they leave places to replies.
    */
-  open(raw: ServerResponse, clientBucket: string): StreamHandle;
+  open(raw: ServerResponse, clientBucket: string, options?: { isLive: boolean }): StreamHandle;
   /** Logs a finished turn and updates the metrics. */
   reportTurn(report: TurnReport, stopwatch: Stopwatch, log: FastifyBaseLogger): void;
   /** Resets the connections of forwarded streams (their text comes from another edge), so that their clients reconnect elsewhere. */
@@ -59,12 +61,17 @@ const OWN_PHASES = ["token", "limits", "key", "open", "retrieval", "reserve", "o
 /** @param now a monotonic clock in milliseconds. */
 export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetrics, now: () => number): StreamRegistry {
   const counts = new OpenStreamCounts(limits);
+  const liveCounts = new OpenStreamCounts({
+    maxOpen: Math.ceil(limits.maxOpen / 2),
+    maxOpenPerClient: Math.ceil(limits.maxOpenPerClient / 2),
+  });
   const streams = new Set<OpenStream>();
   let isEnding = false;
   let onEmpty: (() => void) | undefined;
 
-  function ensureMayOpen(clientBucket: string): void {
-    const reason = isEnding ? "draining" : counts.findFullLimit(clientBucket);
+  function ensureMayOpen(clientBucket: string, isLive: boolean): void {
+    const liveLimit = isLive ? liveCounts.findFullLimit(clientBucket) : undefined;
+    const reason = isEnding ? "draining" : (counts.findFullLimit(clientBucket) ?? liveLimit);
     if (reason === undefined) return;
     metrics.refused.inc({ reason });
     if (reason === "draining")
@@ -89,24 +96,26 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
     metrics.buffered.set(bufferedBytes);
   }, STALL_CHECK_INTERVAL_MS).unref();
 
-  function acquireSlot(clientBucket: string): void {
+  function acquireSlot(clientBucket: string, isLive: boolean): void {
     counts.add(clientBucket);
+    if (isLive) liveCounts.add(clientBucket);
     metrics.open.set(counts.total);
   }
 
-  function releaseSlot(clientBucket: string): void {
+  function releaseSlot(clientBucket: string, isLive: boolean): void {
     counts.remove(clientBucket);
+    if (isLive) liveCounts.remove(clientBucket);
     metrics.open.set(counts.total);
     if (counts.total === 0) onEmpty?.();
   }
 
   return {
-    open(raw, clientBucket) {
-      ensureMayOpen(clientBucket);
+    open(raw, clientBucket, { isLive } = { isLive: false }) {
+      ensureMayOpen(clientBucket, isLive);
       const cancelController = new AbortController();
       // If the client left while the route resolved the public key, no further close event follows.
       if (raw.destroyed) throw new HttpError(499, "client_gone");
-      acquireSlot(clientBucket);
+      acquireSlot(clientBucket, isLive);
       const endController = new AbortController();
       const stream = { raw, lastProgressMs: now(), endController, isForwarded: false };
       streams.add(stream);
@@ -116,7 +125,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
       // Two uses keep the slot occupied: the caller's and the response's.
       let remainingUses = 2;
       const releaseUse = () => {
-        if (--remainingUses === 0) releaseSlot(clientBucket);
+        if (--remainingUses === 0) releaseSlot(clientBucket, isLive);
       };
       const cancel = () => {
         cancelController.abort();

@@ -698,7 +698,7 @@ const decisions: Section[] = [
       3: "`POST /api/conversations/{session_id}/handoff/` `{action, agent}` takes, assigns and resolves a conversation. Of several agents who take it one wins; the others get 409 `already_assigned` with `agent`. `GET /api/handoffs/` lists those that wait or have an agent.",
       4: "`POST /api/conversations/{session_id}/messages/` `{text, agent}` stores a message of the agent who has the conversation: an assistant's message with the model `human:<agent id>`, no tokens and the status `done`. Another agent gets 409 `not_assigned`.",
       5: "When the bot answers again, its prompt has what the visitor and the agent wrote.",
-      6: "`GET /api/chat/live/` streams `state` first and at each change, each `message` of the visitor and of agents once and in order, and `typing`. `after` or `Last-Event-ID` names the last message that the client has.",
+      6: "`GET /api/chat/live/` streams `state` first and at each change (or after the messages if the bot answers), each `message` of the visitor and of agents once and in order, and `typing`. `after` or `Last-Event-ID` names the last message that the client has.",
       7: "A message of an agent with the same `request_id`, and a visitor's with the same `Idempotency-Key`, are stored once.",
       8: "A takeover cancels a running reply as a stop does: what the visitor has is kept, and it does not count.",
       9: "Outside of the bot's hours nobody is asked: `bot` with the reason `closed`. If nobody comes in time, the bot answers again.",

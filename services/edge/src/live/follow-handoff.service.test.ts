@@ -9,6 +9,22 @@ const WAIT_MS = 10_000;
 /** The conversation service ends a wait some seconds late. */
 const END_MS = WAIT_MS + 4_000;
 
+test("writes the end of a conversation after its last message, also if there are more messages than in a page", async () => {
+  const bot = { state: HandoffState.BOT, reason: "resolved", changedAtMicroseconds: 1n };
+  const pageWith = (id: bigint, hasMore: boolean) =>
+    create(ReadHandoffResponseSchema, { handoff: bot, messages: [{ id, content: "x" }], hasMore, position: id });
+  const controller = new AbortController();
+  const events: string[] = [];
+  const write = (event: string) => {
+    events.push(event);
+    if (event === "state") controller.abort();
+    return undefined;
+  };
+  const deps = { conversation: { readHandoff: async () => pageWith(2n, false) }, bus: new LocalLiveBus() };
+  await followHandoff(deps, SESSION, { write }, { first: pageWith(1n, true), signal: controller.signal });
+  expect(events).toEqual(["message", "message", "state"]);
+});
+
 test("shows within 2 s that nobody came, although no signal announces it", async () => {
   vi.useFakeTimers();
   const controller = new AbortController();

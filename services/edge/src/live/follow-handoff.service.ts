@@ -54,9 +54,10 @@ export async function followHandoff(
     alarm.ring();
     for (let page: ReadHandoffResponse | undefined = first, position = first.position; !signal.aborted; ) {
       if (page !== undefined) {
-        const isChanged = page.handoff?.changedAtMicroseconds !== changedAt;
-        await writePage(writer, page, isChanged);
-        changedAt = page.handoff?.changedAtMicroseconds;
+        // The end of a conversation with a person follows its last message, which is not in this page.
+        const isEarly = page.hasMore && page.handoff?.state === HandoffState.BOT;
+        await writePage(writer, page, !isEarly && page.handoff?.changedAtMicroseconds !== changedAt);
+        if (!isEarly) changedAt = page.handoff?.changedAtMicroseconds;
         ({ position } = page);
       }
       if (!page?.hasMore) await alarm.wait(pauseMs(deps.bus, page));

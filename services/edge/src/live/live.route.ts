@@ -85,7 +85,7 @@ const LIVE: Operation = {
   responses: {
     ...HANDOFF_REFUSALS,
     200: eventStream(
-      "`state` first and at each change, `message` for each message after `after`, once and in order, and `typing`. The `id:` line of a message has its id. After 15 s of silence a comment line keeps the connection alive.",
+      "`state` first and at each change, or after the messages if the bot answers; `message` for each message after `after`, once and in order, and `typing`. The `id:` line of a message has its id. After 15 s of silence a comment line keeps the connection alive.",
       { state: HandoffState, message: LiveMessage, typing: Typing },
     ),
     409: VISITOR_MISMATCH,

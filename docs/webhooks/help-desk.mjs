@@ -46,9 +46,9 @@ async function handleDesk({ conversation, id, agent, text, closed }) {
 }
 
 createServer(async (request, response) => {
-  const body = Buffer.concat(await request.toArray()).toString();
   if (request.headers.authorization !== `Bearer ${env.DESK_SECRET}`) return response.writeHead(401).end();
   try {
+    const body = Buffer.concat(await request.toArray()).toString();
     response.writeHead(await handleDesk(JSON.parse(body))).end();
   } catch (error) {
     response.writeHead(502).end(error.message);

@@ -10,9 +10,9 @@ export function receive(handle) {
   const webhook = new Webhook(env.WEBHOOK_SECRET);
   const handled = new Set();
   const server = createServer(async (request, response) => {
-    const body = Buffer.concat(await request.toArray()).toString();
     let event;
     try {
+      const body = Buffer.concat(await request.toArray()).toString();
       event = webhook.verify(body, request.headers);
     } catch {
       return response.writeHead(401).end("invalid signature");

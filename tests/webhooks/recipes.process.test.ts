@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort, startProcess } from "@parley/test-support";
 import { Webhook } from "standardwebhooks";
@@ -32,7 +33,7 @@ async function startTarget(): Promise<Target> {
   return target;
 }
 
-/** Starts a recipe as its own process. Returns a function that sends it an event, and returns the status of its answer. */
+/** Starts a recipe as its own process. Returns a function that sends an event to its `port`, and returns the status of its answer. */
 async function startRecipe(name: string, env: Record<string, string>) {
   // Beside this test, so that Node.js finds the package standardwebhooks.
   const directory = await mkdtemp(fileURLToPath(new URL("recipe-", import.meta.url)));
@@ -53,7 +54,7 @@ async function startRecipe(name: string, env: Record<string, string>) {
   });
   await recipe.waitReady();
   onTestFinished(async () => void (await recipe.kill9()));
-  return async (type: string, data: object, { id = randomUUID(), secret = SECRET } = {}) => {
+  const send = async (type: string, data: object, { id = randomUUID(), secret = SECRET } = {}) => {
     const now = new Date();
     const body = JSON.stringify({ type, id, timestamp: now.toISOString(), workspace_id: "w", sequence: 1, data });
     const signature = new Webhook(secret).sign(id, now, body);
@@ -65,6 +66,7 @@ async function startRecipe(name: string, env: Record<string, string>) {
     };
     return (await fetch(url, { method: "POST", headers, body })).status;
   };
+  return Object.assign(send, { port });
 }
 
 test("the recipe for Slack reports a reply that is rated down and a blocked message, each once", async () => {
@@ -159,6 +161,20 @@ test("the recipe for a help desk passes a conversation to the desk, and the agen
   expect(parley.requests.at(-1)?.body).toEqual({ action: "resolve" });
   parley.status = 503;
   expect(await fromDesk(answer)).toBe(502);
+});
+
+test("a recipe survives a client that leaves before it has sent its request", async () => {
+  const deskPort = await freePort();
+  const send = await startRecipe("help-desk.mjs", { DESK_SECRET: "s", DESK_PORT: String(deskPort) });
+  for (const port of [send.port, deskPort]) {
+    const socket = connect(port, "127.0.0.1");
+    await once(socket, "connect");
+    socket.write("POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer s\r\nContent-Length: 100\r\n\r\n{");
+    await sleep(200);
+    socket.destroy();
+    await sleep(200);
+    expect(await send("test", {})).toBe(204);
+  }
 });
 
 test("the page's code for Node.js verifies an event, and refuses a changed one", async () => {

@@ -92,7 +92,7 @@ export type NativeKind = "anthropic" | "bedrock" | "google" | "mistral" | "verte
 
 export type NativeSettings = RemoteSettings & {
   kind: NativeKind;
-  /** The AWS region of the kind bedrock; empty for the other kinds, and with a key. */
+  /** The AWS region of the kind bedrock; empty for the other kinds. It may be empty with a key. */
   region: string;
 };
 

@@ -70,7 +70,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
     }),
     toolCalls: new Counter({
       name: "parley_llm_tool_calls_total",
-      help: "Tool calls by kind (http, mcp, or none for an unknown tool) and status.",
+      help: "Tool calls by kind (http, mcp, builtin for the tool that asks for a person, or none for an unknown tool) and status.",
       labelNames: ["kind", "status"],
       registers,
     }),

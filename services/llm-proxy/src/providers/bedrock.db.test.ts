@@ -1,15 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { Role } from "@parley/rpc/llm";
-import { type FakeProvider, startFakeProvider } from "@parley/test-support";
+import { type FakeProvider, startFakeProvider, startToolServer, type ToolServer } from "@parley/test-support";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type AwsCloud, startAwsCloud } from "../testing/aws-cloud.ts";
 import { startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
 
 let provider: FakeProvider;
+let tools: ToolServer;
 let cloud: AwsCloud;
 let proxy: TestProxy;
 beforeAll(async () => {
-  provider = await startFakeProvider();
+  [provider, tools] = await Promise.all([startFakeProvider(), startToolServer()]);
   cloud = await startAwsCloud();
   const settings = `kind: bedrock, base_url: "${provider.url}", retries: { max_attempts: 1 }`;
   proxy = await startTestProxy({
@@ -21,12 +22,13 @@ beforeAll(async () => {
         other: { base_url: "${provider.url}" }
       routes:
         cold-first: ["cold:m", "other:m"]
+      tools: { max_rounds: 1 }
     `,
   });
 });
 afterAll(async () => {
   await proxy.drop();
-  await Promise.all([provider.close(), cloud.close()]);
+  await Promise.all([provider.close(), tools.close(), cloud.close()]);
 });
 beforeEach(() => provider.reset());
 
@@ -55,6 +57,25 @@ test("marks what Bedrock caches, for the models that accept it", async () => {
     await proxy.generate({ model: `bedrock:${model}`, prompt: { system: "Be kind.", messages } });
   const marks = provider.requests.map(({ body }) => JSON.stringify(body).includes("cachePoint"));
   expect(marks).toEqual([true, true, false, false]);
+});
+
+test("when the model may call no more tools, it gets the results of its calls without the tools", async () => {
+  provider.script([{ toolCalls: [{ name: "order", arguments: '{"id":"A1"}' }] }, { tokens: ["Sent."] }]);
+  tools.respondWith(() => ({ body: '{"state":"sent"}' }));
+  const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
+  const value = { description: "Finds an order.", method: "GET", url: `${tools.url}/orders/{id}`, parameters };
+  const { text } = await proxy.generate({
+    model: `bedrock:${CLAUDE}`,
+    prompt: {
+      messages: [{ role: Role.USER, content: "Where is my order?" }],
+      tools: [{ name: "order", kind: { case: "http", value } }],
+    },
+  });
+  expect(text).toBe("Sent.");
+  const [first, last] = provider.requests.map(({ body }) => JSON.stringify(body));
+  expect(first).toContain("toolConfig");
+  expect(last).not.toContain("toolConfig");
+  expect(last).toMatch(/Where is my order\?.*A1.*sent/);
 });
 
 test("a frame with a wrong checksum is an error", async () => {

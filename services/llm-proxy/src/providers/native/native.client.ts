@@ -13,7 +13,7 @@ import { toWebStream } from "./event-stream-body.ts";
 import { failureFromCredentialsError, isRefusal, toFailure } from "./failure.ts";
 import { type CreateModel, loadModels } from "./models.client.ts";
 import { findRefusedSetting } from "./refused-setting.ts";
-import { renderMessages } from "./render-messages.ts";
+import { renderMessages, renderResults } from "./render-messages.ts";
 import { StreamReader } from "./stream-reader.ts";
 
 /** How long a response may continue after the model has finished before the connection is closed. */
@@ -93,9 +93,14 @@ async function waitUnlessAborted<T>(result: PromiseLike<T>, signal: AbortSignal)
 }
 
 function createOptions(settings: NativeSettings, request: CompletionRequest): LanguageModelV4CallOptions {
-  const { tools, mustAnswerWithoutTools, signal } = request;
+  const { tools, mustAnswerWithoutTools, toolRounds, signal } = request;
+  const cacheMark = cacheMarkOf(settings.kind, request.model);
+  // Bedrock accepts calls only in requests with tools, so with the choice "none" the package removes the tools, the calls and their results.
+  const losesCalls = settings.kind === "bedrock" && mustAnswerWithoutTools;
   return {
-    prompt: renderMessages(request, cacheMarkOf(settings.kind, request.model)),
+    prompt: losesCalls
+      ? [...renderMessages({ ...request, toolRounds: [] }, cacheMark), ...renderResults(toolRounds)]
+      : renderMessages(request, cacheMark),
     abortSignal: signal,
     ...renderSampling(request.sampling),
     ...(tools.length > 0 && {

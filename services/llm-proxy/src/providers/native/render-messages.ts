@@ -28,6 +28,15 @@ function renderMarkedSystem(prompt: Prompt, cacheMark: SharedV4ProviderOptions):
   });
 }
 
+/** Renders the results of tool calls as a message of text. */
+export function renderResults(toolRounds: readonly ToolRound[]): LanguageModelV4Message[] {
+  const results = toolRounds.flatMap(({ calls }) =>
+    calls.map(({ request, result }) => `${request.name} ${request.arguments}\n${result}`),
+  );
+  const text = ["The results of the tools that you have called:", ...results].join("\n\n");
+  return results.length === 0 ? [] : [{ role: "user", content: [{ type: "text", text }] }];
+}
+
 function renderRound(round: ToolRound, roundNumber: number): LanguageModelV4Message[] {
   const { text, calls, assistantMessage } = round;
   // The calls of another model get new ids, because some providers accept only ids in their own format.

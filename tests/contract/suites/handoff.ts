@@ -308,6 +308,11 @@ export function handoffSuite(shared: () => ContractSystem): void {
     const { meta } = await api.chat(bot, { session_id: session });
     await api.rateMessage(bot, { session_id: session, message_id: meta?.message_id, rating: "down" });
     expect(expectOk(await api.call(asVisitor({ session_id: session }, bot)))).toMatchObject({ reason: "badly_rated" });
+    const declining = await addBot(system, tenant, "declining-handoff");
+    await enableHandoff(declining, { handoffAfterDeclined: 1 });
+    system.provider.script([{ tokens: ["[no answer] I do not know."] }]);
+    const { events } = await api.chat(declining, { message: "Do you sell cars?" });
+    expect(events.at(-2)).toMatchObject({ event: "handoff", data: { state: "requested", reason: "declined" } });
   });
 
   test("without the handoff, the configuration does not have it, and nobody can be asked [D53/11]", async () => {

@@ -28,6 +28,9 @@ export type GenerationDeps = {
   onFailure: (candidate: Candidate, failure: ProviderFailure, next: NextStep) => void;
 };
 
+/** The reasons with which providers refuse a request because the model accepts no tools, or for other mistakes in it. */
+const REFUSED_REQUEST: ReadonlySet<string> = new Set(["http_400", "http_404"]);
+
 /**
  * The time from the start of the first attempt to the first text, in two parts. If there is no text yet, the time ends now. An attempt starts when
  * it begins to wait for a slot.
@@ -51,6 +54,8 @@ export class Generation {
   #attempts: readonly GenerationAttempt[] = [];
   /** `model` is the model that called the tools. */
   #toolRounds: readonly (ToolRound & { model: string })[] = [];
+  /** False once the model's provider has refused the built-in tool. */
+  #offersTools = true;
   #toolCalls = 0;
   #toolsMs = 0;
   /** Set when the first text arrives. */
@@ -153,7 +158,7 @@ export class Generation {
         this.#attempts = [...this.#attempts, { ...result, next: "" }];
         return { ending: toEnding(failure), completion };
       }
-      const { next, delayMs } = this.#decideNextStep(result, failure, attemptsOfModel);
+      const { next, delayMs } = this.#decideNextStep(result, failure, attemptsOfModel, toolbox);
       this.#attempts = [...this.#attempts, { ...result, next }];
       this.#deps.onFailure(candidate, failure, next);
       if (next === "end") return { ending: toEnding(failure), completion };
@@ -175,7 +180,7 @@ export class Generation {
       workspaceId,
       turnId,
       prompt,
-      tools: toolbox?.functions ?? [],
+      tools: this.#offersTools ? (toolbox?.functions ?? []) : [],
       mustAnswerWithoutTools: toolbox?.canCallAgain(toolRounds.length) !== true,
       toolRounds,
       citations: this.#citations,
@@ -196,11 +201,18 @@ export class Generation {
     { request }: AttemptResult,
     failure: ProviderFailure,
     attemptsOfModel: number,
+    toolbox: Toolbox | undefined,
   ): { next: NextStep; delayMs: number } {
     // After the first text, another attempt would append a second reply to the first. An internal error is a bug in Parley, which another
     // attempt would meet too.
     if (this.#waits !== undefined || this.#signal.aborted || failure.reason === "internal")
       return { next: "end", delayMs: 0 };
+    // A bot's owner does not see that asking for a person is a tool, so a model that accepts no tools must answer without it.
+    const mayLackTools = REFUSED_REQUEST.has(failure.reason) && this.#toolRounds.length === 0;
+    if (mayLackTools && request.tools.length > 0 && toolbox?.isBuiltin) {
+      this.#offersTools = false;
+      return { next: "retry", delayMs: 0 };
+    }
     const { retries } = request.candidate.guardedProvider.settings;
     const delayMs = computeRetryDelayMs(failure, attemptsOfModel, retries, this.#deps.random());
     if (delayMs !== undefined) return { next: "retry", delayMs };

@@ -42,6 +42,11 @@ export class Toolbox {
     return [...this.#tools.values()].map((tool) => tool.function);
   }
 
+  /** Whether all of the tools are Parley's own. */
+  get isBuiltin(): boolean {
+    return [...this.#tools.values()].every(({ kind }) => kind === "builtin");
+  }
+
   /** Whether the model may call tools again after `rounds` rounds of calls. */
   canCallAgain(rounds: number): boolean {
     const { maxRounds, maxCalls } = this.#deps.limits;

@@ -315,6 +315,18 @@ export function handoffSuite(shared: () => ContractSystem): void {
     expect(events.at(-2)).toMatchObject({ event: "handoff", data: { state: "requested", reason: "declined" } });
   });
 
+  test("the model asks for a person with its tool, and the visitor gets the state before done [D53/10]", async () => {
+    const bot = await addBot(system, tenant, "asking-handoff");
+    await enableHandoff(bot);
+    const calling = { toolCalls: [{ name: "request_human", arguments: "{}" }] };
+    system.provider.script([calling, { tokens: ["I have asked a person."] }]);
+    const session = randomUUID();
+    const { events, text } = await api.chat(bot, { session_id: session, message: "A person, please." });
+    expect(text).toBe("I have asked a person.");
+    expect(events.at(-2)).toMatchObject({ event: "handoff", data: { state: "requested", reason: "model" } });
+    expect((await api.chat(bot, { session_id: session })).done?.finish_reason).toBe("handoff");
+  });
+
   test("without the handoff, the configuration does not have it, and nobody can be asked [D53/11]", async () => {
     const bot = await addBot(system, tenant, "no-handoff");
     const session = await startSession(bot);

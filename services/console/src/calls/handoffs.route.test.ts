@@ -84,9 +84,14 @@ test("streams the list, and ends the stream when the console stops", async () =>
   expect(await ended).toBe(true);
 });
 
-test("answers 503 if the edge does not answer", async () => {
+test.each([
+  ["GET", "/api/handoffs/live/"],
+  ["POST", "/api/conversations/:id/handoff/"],
+])("answers 503 if the edge does not answer %s %s", async (method, path) => {
   const { app, counted } = await startRoutes((request) => request.socket.destroy());
-  const response = await app.inject({ url: "/api/handoffs/live/" });
-  expect([response.statusCode, response.headers["retry-after"]]).toEqual([503, "1"]);
-  expect(counted).toEqual([["GET /api/handoffs/live/", 503]]);
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}${path.replace(":id", "1")}`;
+  const response = await fetch(url, { method, ...(method === "POST" && { body: "{}" }) });
+  expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect(counted).toEqual([[`${method} ${path}`, 503]]);
 });

@@ -31,7 +31,8 @@ export function handoffRoutes(app: FastifyInstance, { authenticate, callEdge, on
   ): Promise<FastifyReply> {
     const method = `${request.method} ${request.routeOptions.url}`;
     const response = await callEdge(edgeRequest).catch((cause) => {
-      if (request.raw.destroyed || reply.raw.destroyed) throw new HttpError(499, "client_gone", {}, { cause });
+      // Not the request: its stream is destroyed once the body has been read.
+      if (reply.raw.destroyed) throw new HttpError(499, "client_gone", {}, { cause });
       onResponse(method, 503);
       throw new HttpError(503, "unavailable", { "retry-after": "1" }, { cause });
     });

@@ -2,12 +2,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { request } from "undici";
 
-/** `method` is GET by default. */
+/** `method` is GET by default. The timeouts are undici's: to the headers, and between two parts of the body; 300 s by default. */
 export type EdgeRequest = {
   path: string;
   method?: "GET" | "POST";
   headers: Record<string, string>;
   body?: string;
+  headersTimeout?: number;
+  bodyTimeout?: number;
   signal: AbortSignal;
 };
 

@@ -13,6 +13,8 @@ export type HandoffDeps = {
 /** More than the edge's limit, which the edge enforces. */
 const MAX_BODY_BYTES = 64 * 1024;
 const CALL_TIMEOUT_MS = 10_000;
+/** Three heartbeats of the edge. The browser, which cannot see heartbeats, would show an outdated list until the stream ends. */
+const SILENCE_TIMEOUT_MS = 45_000;
 const RESPONSE_HEADERS = ["content-type", "cache-control", "retry-after", "x-accel-buffering"];
 
 /**
@@ -47,7 +49,8 @@ export function handoffRoutes(app: FastifyInstance, { authenticate, callEdge, on
   app.get("/api/handoffs/live/", { config: { acceptsBearerToken: true } }, async (request, reply) => {
     const { authorization } = await authenticate(request);
     const signal = AbortSignal.any([responseCloseSignal(reply), stopping.signal]);
-    return forward(request, reply, { path: "/api/handoffs/live/", headers: { authorization }, signal });
+    const timeouts = { headersTimeout: CALL_TIMEOUT_MS, bodyTimeout: SILENCE_TIMEOUT_MS };
+    return forward(request, reply, { path: "/api/handoffs/live/", headers: { authorization }, signal, ...timeouts });
   });
   for (const action of ["handoff", "messages"])
     app.post<{ Params: { id: string } }>(

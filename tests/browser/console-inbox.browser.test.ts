@@ -130,6 +130,22 @@ describeInBrowser("the console's inbox", (fixture) => {
     expect(await bubbles(page)).toEqual(["Hello", "We open at seven."]);
   }, 60_000);
 
+  it("shows that the connection is lost, and who waits as soon as it is back", async () => {
+    const bot = await addHandoffBot(fixture);
+    const { page } = await openConsole(fixture);
+    const live = "**/api/handoffs/live/";
+    await page.tab.route(live, (route) => route.abort());
+    await page.signIn("/inbox", "Inbox");
+    const offline = page.tab.getByText("The connection is lost.");
+    await offline.waitFor({ timeout: 20_000 });
+    const visitor = await startVisitor(fixture, bot);
+    await visitor.say("Hello");
+    await visitor.askForPerson();
+    await page.tab.unroute(live);
+    await page.tab.getByRole("link", { name: new RegExp(visitor.id) }).waitFor({ timeout: 20_000 });
+    expect(await offline.count()).toBe(0);
+  }, 60_000);
+
   it("fits a phone, the dark theme and Arabic", async () => {
     const bot = await addHandoffBot(fixture);
     const visitor = await startVisitor(fixture, bot);

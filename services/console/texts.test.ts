@@ -13,7 +13,6 @@ const NOT_TRANSLATED = new Set([
   ..."Parley Edge Opera Firefox Chrome Safari Android Windows ChromeOS Mac Linux".split(" "),
   "Samsung Internet",
   "Content-Type",
-  "Enter",
   "Idempotency-Key",
   "Last-Event-ID",
   "SignedOutError",

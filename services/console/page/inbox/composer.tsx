@@ -37,8 +37,8 @@ export function Composer({ sessionId, onSent }: { sessionId: string; onSent: () 
     if (canSend) mutate();
   };
   const sendOnEnter = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    // While an input method composes, Enter chooses a word.
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    // Enter that confirms an IME's text has the keyCode 229. `isComposing` does not detect this Enter in Safari.
+    if (event.keyCode !== 13 || event.shiftKey) return;
     event.preventDefault();
     if (canSend) mutate();
   };

@@ -177,14 +177,18 @@ describeInBrowser("the console's inbox", (fixture) => {
     await context.grantPermissions(["notifications"]);
     await page.tab.addInitScript(() => {
       const shown: string[] = [];
+      const byTag = new Map<string, FakeNotification>();
       class FakeNotification {
         static permission = "granted";
         static requestPermission = async () => "granted";
-        constructor(title: string, { body }: { body: string }) {
+        onclick?: () => void;
+        constructor(title: string, { body, tag }: { body: string; tag: string }) {
           shown.push(`${title}: ${body}`);
+          byTag.set(tag, this);
         }
       }
-      Object.assign(globalThis, { Notification: FakeNotification, shown });
+      const clickNotification = (tag: string) => byTag.get(tag)?.onclick?.();
+      Object.assign(globalThis, { Notification: FakeNotification, shown, clickNotification });
       // As in a window behind another one.
       document.hasFocus = () => false;
     });
@@ -198,6 +202,13 @@ describeInBrowser("the console's inbox", (fixture) => {
     const shown = () => page.tab.evaluate(() => (globalThis as unknown as { shown: string[] }).shown);
     await eventually(shown).toContain("A visitor waits for a person: Is anybody there?");
     await page.tab.locator(".navigation .badge").waitFor();
+    await page.tab.evaluate(
+      (tag) => (globalThis as unknown as { clickNotification(tag: string): void }).clickNotification(tag),
+      `parley ${visitor.sessionId}`,
+    );
+    await page.heading(visitor.id).waitFor();
+    // The page was not loaded again: an agent may be typing.
+    expect(await shown()).not.toEqual([]);
     expect(page.problems).toEqual([]);
   }, 60_000);
 });

@@ -1,3 +1,4 @@
+import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useSyncExternalStore } from "react";
 import { useSession } from "../api/session.ts";
 import { t } from "../i18n/t.tsx";
@@ -21,11 +22,14 @@ export function useAreAlertsOn(): boolean {
   }, areOn);
 }
 
-/** Returns whether the alerts are on: the browser may refuse them. Must be called for a click, or the browser does not ask the user. */
+/**
+ * Returns whether the alerts are on: the browser may refuse them or, as on an iPhone, have none. Must be called for a click, or the browser does
+ * not ask the user.
+ */
 export async function turnOnAlerts(): Promise<boolean> {
   // A page may make sounds only after the user has used it.
   audio ??= new AudioContext();
-  const isGranted = (await Notification.requestPermission()) === "granted";
+  const isGranted = (await globalThis.Notification?.requestPermission()) === "granted";
   if (isGranted) localStorage.setItem(STORAGE_KEY, "on");
   for (const listener of listeners) listener();
   return isGranted;
@@ -40,32 +44,39 @@ export function turnOffAlerts(): void {
 export function useAlerts(): void {
   const isOn = useAreAlertsOn();
   const { agent_id: agentId } = useSession();
+  const navigate = useNavigate();
   useEffect(() => {
     if (!isOn) return undefined;
+    // Without a reload, which would lose what the agent is typing.
+    const open = (id: string) => void navigate({ to: "/inbox/$id", params: { id } });
     let before = readHandoffs().conversations;
     const unsubscribe = subscribeToHandoffs(() => {
       const { conversations } = readHandoffs();
       const news = findNews(before, conversations, agentId);
       before = conversations ?? before;
       if (news.length > 0) playSound();
-      if (document.hidden || !document.hasFocus()) for (const each of news) notify(each);
+      if (document.hidden || !document.hasFocus()) for (const each of news) notify(each, open);
     });
     const unfollow = followHandoffs();
     return () => {
       unsubscribe();
       unfollow();
     };
-  }, [isOn, agentId]);
+  }, [isOn, agentId, navigate]);
 }
 
-function notify({ id, excerpt, handoff }: HandedOff): void {
+function notify({ id, excerpt, handoff }: HandedOff, open: (id: string) => void): void {
   const title = handoff.state === "requested" ? t("A visitor waits for a person") : t("A visitor has written");
-  // With the same tag, the browser replaces the notification of another window of the console.
-  const notification = new Notification(title, { body: excerpt, tag: `parley ${id}` });
-  notification.onclick = () => {
-    window.focus();
-    location.assign(`/inbox/${id}`);
-  };
+  try {
+    // With the same tag, the browser replaces the notification of another window of the console.
+    const notification = new Notification(title, { body: excerpt, tag: `parley ${id}` });
+    notification.onclick = () => {
+      window.focus();
+      open(id);
+    };
+  } catch {
+    // Chromium on Android throws: it shows only notifications of a service worker. The sound is left.
+  }
 }
 
 function playSound(): void {

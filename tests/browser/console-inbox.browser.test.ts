@@ -124,6 +124,9 @@ describeInBrowser("the console's inbox", (fixture) => {
     expect(await page.findAxeViolations()).toEqual([]);
     expect(await page.field("Your answer").inputValue()).toBe("We open at seven.");
     await page.tab.unroute("**/messages/");
+    await page.openScreen("Keys");
+    await page.tab.goBack();
+    expect(await page.field("Your answer").inputValue()).toBe("We open at seven.");
     await page.field("Your answer").press("Enter");
     await eventually(() => page.field("Your answer").inputValue()).toBe("");
     await error.waitFor({ state: "hidden" });

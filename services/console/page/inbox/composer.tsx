@@ -12,20 +12,26 @@ import { changeHandoff, sendAnswer } from "./answer-visitor.ts";
 const TYPING_MS = 3_000;
 const { max: MAX_CHARACTERS } = limitsOf(PostMessageRequestSchema.field.text);
 
+/** A repeat of the same text has the same id, so that a message whose response was lost is not sent twice. */
+type Draft = { text: string; attempt?: { text: string; id: string } };
+
+/** What was not sent yet, by conversation. It stays while the agent reads another one, or a colleague has the conversation. */
+const drafts = new Map<string, Draft>();
+
 /** Writes to the visitor. A message that could not be sent stays in the field. */
 export function Composer({ sessionId, onSent }: { sessionId: string; onSent: () => void }) {
-  const [text, setText] = useState("");
+  const [text, setText] = useState(drafts.get(sessionId)?.text ?? "");
   const form = useRef<HTMLFormElement>(null);
-  /** A repeat of the same text has the same id, so that a message whose response was lost is not sent twice. */
-  const attempt = useRef({ text: "", id: "" });
   const typedAtMs = useRef(Number.NEGATIVE_INFINITY);
   const { mutate, isPending, error } = useMutation({
     mutationFn: () => {
-      if (attempt.current.text !== text) attempt.current = { text, id: crypto.randomUUID() };
-      return sendAnswer(sessionId, text, attempt.current.id);
+      const last = drafts.get(sessionId)?.attempt;
+      const attempt = last?.text === text ? last : { text, id: crypto.randomUUID() };
+      drafts.set(sessionId, { text, attempt });
+      return sendAnswer(sessionId, text, attempt.id);
     },
     onSuccess: () => {
-      attempt.current = { text: "", id: "" };
+      drafts.delete(sessionId);
       setText("");
       onSent();
     },
@@ -44,6 +50,7 @@ export function Composer({ sessionId, onSent }: { sessionId: string; onSent: () 
   };
   const change = (changed: string) => {
     setText(changed);
+    drafts.set(sessionId, { ...drafts.get(sessionId), text: changed });
     if (changed === "" || performance.now() - typedAtMs.current < TYPING_MS) return;
     typedAtMs.current = performance.now();
     // The visitor only misses that the agent is typing.

@@ -133,6 +133,23 @@ describeInBrowser("the console's inbox", (fixture) => {
     expect(await bubbles(page)).toEqual(["Hello", "We open at seven."]);
   }, 60_000);
 
+  it("does not show a conversation any longer that is deleted meanwhile", async () => {
+    const bot = await addHandoffBot(fixture);
+    const visitor = await startVisitor(fixture, bot);
+    await visitor.say("My number is 4711.");
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/inbox/${visitor.sessionId}`, visitor.id);
+    await page.button("Take").click();
+    await page.field("Your answer").waitFor();
+    const session = { workspaceId: CONSOLE_WORKSPACE, sessionId: visitor.sessionId };
+    await fixture.service.admin.sessions.deleteSession(session);
+    await page.tab.getByText("This conversation no longer exists.").waitFor();
+    expect(await page.tab.getByText("My number is 4711.").count()).toBe(0);
+    expect(await page.field("Your answer").count()).toBe(0);
+    expect(await page.button("Take").count()).toBe(0);
+    expect(await page.findAxeViolations()).toEqual([]);
+  }, 60_000);
+
   it("shows that the connection is lost, and who waits as soon as it is back", async () => {
     const bot = await addHandoffBot(fixture);
     const { page } = await openConsole(fixture);

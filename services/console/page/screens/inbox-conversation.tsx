@@ -5,6 +5,7 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { turns as turnsClient } from "../api/clients.ts";
+import { parleyCodeOf } from "../api/error-text.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
@@ -34,13 +35,16 @@ function Answering({ sessionId }: { sessionId: string }) {
   const mayAnswer = useMayCall(HandoffService.method.changeHandoff);
   const { conversations, isOffline } = useHandoffs();
   const conversation = conversations?.find(({ id }) => id === sessionId);
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetching } = useInfiniteQuery({
+  const query = useInfiniteQuery({
     queryKey: ["inbox-conversation", workspaceId, sessionId],
     queryFn: ({ pageParam }) =>
       turnsClient.listTurns({ workspaceId, sessionId, pageToken: pageParam, pageSize: PAGE_TURNS }),
     initialPageParam: "",
     getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
   });
+  const { error, refetch, hasNextPage, fetchNextPage, isFetching } = query;
+  // What was deleted or erased in the meantime is not shown any longer.
+  const data = parleyCodeOf(error) === "session_not_found" ? undefined : query.data;
   const session = data?.pages[0]?.session;
   const title = session ? session.visitorId || t("Unnamed visitor") : t("Conversation");
   const queryClient = useQueryClient();

@@ -43,10 +43,11 @@ describe("addMessage", () => {
     expect(addMessage(entries, ofPerson(4))).toBe(entries);
   });
 
-  it("puts messages in the order of their ids, also before a reply of the bot that arrived first", () => {
-    const entries = [question("q", "Back?"), reply("q", { messageId: 9 })];
+  it("puts messages in the order of their ids, also before a message to the bot that was answered first", () => {
+    const refused = question("p", "Refused", { failed: "refused" });
+    const entries = [refused, question("q", "Back?"), reply("q", { messageId: 9 })];
     const added = addMessage(addMessage(entries, ofPerson(7)), ofPerson(5));
-    expect(textsOf(added)).toEqual(["Back?", "Message 5", "Message 7", "A reply."]);
+    expect(textsOf(added)).toEqual(["Refused", "Message 5", "Message 7", "Back?", "A reply."]);
   });
 
   it("recognizes the visitor's own message, and moves it behind the message that was stored before it", () => {

@@ -38,9 +38,14 @@ export function addMessage(entries: readonly Entry[], message: LiveMessage): rea
     ...(agent && { agent: agent.name }),
   };
   const others = entries.filter((entry) => entry !== own);
-  const later = others.findIndex((entry) => (entry.messageId ?? 0) > messageId);
+  const later = others.findIndex((entry) => idOf(entry, others) > messageId);
   const at = later < 0 ? others.length : later;
   return [...others.slice(0, at), added, ...others.slice(at)];
+}
+
+/** Returns the service's ID of an entry; 0 if it is unknown. A message to the bot has the ID before that of its reply. */
+function idOf({ id, messageId }: Entry, entries: readonly Entry[]): number {
+  return messageId ?? (entries.find((entry) => entry.id === `${id}:a`)?.messageId ?? 1) - 1;
 }
 
 /** Whether the entry is a visitor's message to which the bot has not replied. */

@@ -45,4 +45,20 @@ describeInBrowser("a visitor who waits for a person", (fixture) => {
     await agent.take();
     await eventually(() => statusOf(widget).innerText()).toBe("Anna has joined the chat.");
   });
+
+  it("sees a notice, and can ask again, if the person's messages can no longer be followed", async () => {
+    const publicKey = await addHandoffBot(fixture);
+    const { widget, agent } = await startHandoff(fixture, { publicKey });
+    await askButton(widget).click();
+    await agent.take();
+    await eventually(() => statusOf(widget).innerText()).toBe("Anna has joined the chat.");
+    const live = "**/api/chat/live/**";
+    await widget.page.route(live, (route) => route.fulfill({ status: 401, json: { error: "invalid_visitor_token" } }));
+    fixture.service.cutConnections();
+    await eventually(() => widget.panel.locator(".handoff").innerText()).toContain("Something went wrong.");
+    await widget.page.unroute(live);
+    await askButton(widget).click();
+    await eventually(() => statusOf(widget).innerText()).toBe("Anna has joined the chat.");
+    expect(await widget.panel.locator(".handoff").innerText()).not.toContain("Something went wrong.");
+  });
 });

@@ -108,7 +108,9 @@ export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
     } catch (error) {
       if (!signal.aborted) {
         console.warn("Parley:", error);
+        const hadPerson = hasPerson();
         show(undefined);
+        status.showProblem(hadPerson ? words.failed : "");
       }
     }
     if (!signal.aborted) {

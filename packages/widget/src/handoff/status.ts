@@ -80,6 +80,7 @@ export function createStatus(context: ChunkContext, words: HandoffWords, ask: ()
         announce(newText);
       }
       problem.textContent = newText;
+      box.hidden &&= !newText;
     },
   };
 }

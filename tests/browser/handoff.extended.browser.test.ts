@@ -1,3 +1,4 @@
+import type { Route } from "playwright-core";
 import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
 import { addHandoffBot, askButton, startHandoff, statusOf, tell } from "./handoff-agent.ts";
@@ -44,6 +45,18 @@ describeInBrowser("a visitor who waits for a person", (fixture) => {
     expect(await widget.panel.locator(".handoff").innerText()).not.toContain("Something went wrong.");
     await agent.take();
     await eventually(() => statusOf(widget).innerText()).toBe("Anna has joined the chat.");
+  });
+
+  it("waits although the response to the request was lost", async () => {
+    const publicKey = await addHandoffBot(fixture);
+    const { widget } = await startHandoff(fixture, { publicKey });
+    const lose = async (route: Route) => {
+      await route.fetch();
+      await route.abort();
+    };
+    await widget.page.route("**/api/chat/handoff/", lose, { times: 1 });
+    await askButton(widget).click();
+    await eventually(() => statusOf(widget).innerText()).toBe("Waiting for a person…");
   });
 
   it("sees a notice, and can ask again, if the person's messages can no longer be followed", async () => {

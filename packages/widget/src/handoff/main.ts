@@ -4,6 +4,7 @@ import { addWords } from "../panel/chunk.ts";
 import { readVisitorToken } from "../panel/identity.ts";
 import { addStyles } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
+import { pause } from "../shared/pause.ts";
 import type { HandoffContext } from "./context.ts";
 import { HANDOFF_ENGLISH } from "./english.ts";
 import { follow } from "./follow.ts";
@@ -12,6 +13,7 @@ import { addMessage, entryIdOf, findHandoff, type LiveMessage, lastMessageId } f
 import { createStatus, type HandoffState } from "./status.ts";
 
 const TIMEOUT_MS = 10_000;
+const REPEAT_AFTER_MS = 1_000;
 
 export interface Handoff {
   /** Called when the shown entries have changed. */
@@ -129,14 +131,24 @@ export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
     }
     const { signal } = leaving;
     isAsking = true;
+    // The same text in response to this request is a change then, which the visitor sees and hears.
+    show(undefined);
     try {
       const visitor_token = await readVisitorToken(visitor, signal);
-      const response = await fetch(`${base}api/chat/handoff/`, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ public_key: publicKey, session_id: session, visitor_token }),
-        credentials: "omit",
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+      const body = JSON.stringify({ public_key: publicKey, session_id: session, visitor_token });
+      const post = () =>
+        fetch(`${base}api/chat/handoff/`, {
+          method: "POST",
+          headers: { "Content-Type": "application/json" },
+          body,
+          credentials: "omit",
+          signal: AbortSignal.timeout(TIMEOUT_MS),
+        });
+      // The service may have received a request whose response was lost. Asking again changes nothing.
+      const response = await post().catch(async () => {
+        await pause(REPEAT_AFTER_MS, signal);
+        signal.throwIfAborted();
+        return post();
       });
       if (!response.ok) {
         throw await Failure.from(response);

@@ -80,7 +80,7 @@ function toAgent(claims: JWTPayload): Agent {
 }
 
 function nameOf({ name, email, preferred_username: userName, sub = "" }: JWTPayload): string {
-  return [name, email, userName].find((each): each is string => typeof each === "string" && each !== "") ?? sub;
+  return [name, email, userName].find((each): each is string => typeof each === "string" && each.trim() !== "") ?? sub;
 }
 
 /** Describes a session for the page. Returns undefined if the session has ended, or if its access token has expired or is not usable. */

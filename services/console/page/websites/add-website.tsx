@@ -106,7 +106,7 @@ function Fields({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) =>
             onChange={({ target }) => change({ exclude: target.value })}
           />
           <TextField
-            label={t("Most pages")}
+            label={t("Maximum number of pages")}
             type="number"
             required
             min={Math.max(1, min)}

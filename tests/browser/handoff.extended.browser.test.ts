@@ -47,6 +47,27 @@ describeInBrowser("a visitor who waits for a person", (fixture) => {
     await eventually(() => statusOf(widget).innerText()).toBe("Anna has joined the chat.");
   });
 
+  it("sees the newest of many messages, unless the visitor reads an earlier one", async () => {
+    const publicKey = await addHandoffBot(fixture);
+    const { widget, agent } = await startHandoff(fixture, { publicKey });
+    await askButton(widget).click();
+    await agent.take();
+    await tell(widget, "My parcel is late.");
+    const log = widget.panel.locator(".log");
+    const hiddenPx = () => log.evaluate((each) => each.scrollHeight - each.scrollTop - each.clientHeight);
+    for (let number = 1; number <= 12; number++) {
+      await agent.answer(`Answer ${number}`);
+      await eventually(async () => (await widget.texts()).at(-1)).toBe(`Answer ${number}`);
+    }
+    await eventually(hiddenPx).toBeLessThan(2);
+    await log.evaluate((each) => {
+      each.scrollTop = 0;
+    });
+    await agent.answer("The last answer");
+    await eventually(async () => (await widget.texts()).at(-1)).toBe("The last answer");
+    expect(await log.evaluate((each) => each.scrollTop)).toBe(0);
+  });
+
   it("waits although the response to the request was lost", async () => {
     const publicKey = await addHandoffBot(fixture);
     const { widget } = await startHandoff(fixture, { publicKey });

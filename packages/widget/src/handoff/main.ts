@@ -14,6 +14,8 @@ import { createStatus, type HandoffState } from "./status.ts";
 
 const TIMEOUT_MS = 10_000;
 const REPEAT_AFTER_MS = 1_000;
+/** As in message-log.ts. */
+const NEAR_END_PX = 48;
 
 export interface Handoff {
   /** Called when the shown entries have changed. */
@@ -26,6 +28,7 @@ export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
   const { base, publicKey, bot, visitor, store, emit } = context;
   const words = await addWords(HANDOFF_ENGLISH, context);
   addStyles(context.root.getRootNode() as ShadowRoot, css);
+  const log = context.root.querySelector(".log");
   let session = "";
   /** Ends the live stream, and what else belongs to the session. */
   let leaving = new AbortController();
@@ -66,8 +69,13 @@ export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
     }
   };
   const receive = (message: LiveMessage) => {
+    const isAtEnd = log && log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_END_PX;
     store.continue(session, addMessage(store.read().entries, message));
     context.show();
+    if (isAtEnd) {
+      // The log keeps the visitor's last message in view, so that it would not scroll to the later ones of several messages.
+      log.scrollTop = log.scrollHeight;
+    }
     if (message.role === "assistant") {
       status.stopTyping();
       context.onTurnEnd(entryIdOf(message.id));

@@ -67,6 +67,15 @@ it("connects again after the last message, however often the connection is lost,
   expect(lostCount).toBe(11);
 });
 
+it("waits longer each time while the connections end soon, also if each has an event", async () => {
+  responses = Array.from({ length: 8 }, () => streamOf('event: state\ndata: {"state":"assigned"}\n\n'));
+  responses.push(streamOf(END));
+  const startedAt = Date.now();
+  expect((await run()).result).toBe("ended");
+  // Three quarters of 0.5, 1, 2, 4, 8, 16, 16 and 16 s.
+  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(47_600);
+});
+
 it("waits as long as the service asks after too many requests", async () => {
   responses = [refusalOf(429, "rate_limited", { "Retry-After": "30" }), streamOf(END)];
   const startedAt = Date.now();

@@ -5,7 +5,10 @@ import { createSseParser } from "../shared/sse.ts";
 
 /** Three heartbeats of the service, which sends one every 15 s. */
 const SILENCE_TIMEOUT_MS = 45_000;
-/** The waits before reconnecting: about 0.5 s, 1 s, 2 s, up to 16 s. Each event resets them. */
+/**
+ * The waits before reconnecting: about 0.5 s, 1 s, 2 s, up to 16 s. A connection that lasts longer than that resets them, and not its first event: a
+ * proxy may cut each connection soon, and the requests count against the same rate limit as the visitor's messages.
+ */
 const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 16_000;
 
@@ -36,9 +39,9 @@ export async function follow(request: FollowRequest): Promise<void> {
   let hasNewToken = false;
   for (let failures = 0; isFollowing && !signal.aborted; ) {
     let retryAfterMs = 0;
+    const startedAt = Date.now();
     try {
       await receive(request, lastId, (name, data, id) => {
-        failures = 0;
         hasNewToken = false;
         lastId = id || lastId;
         isFollowing &&= request.onEvent(name, data);
@@ -55,6 +58,7 @@ export async function follow(request: FollowRequest): Promise<void> {
     }
     if (isFollowing && !signal.aborted) {
       request.onLost();
+      failures = Date.now() - startedAt > MAX_WAIT_MS ? 0 : failures;
       const waitMs = Math.min(FIRST_WAIT_MS * 2 ** failures++, MAX_WAIT_MS) * (0.75 + Math.random() / 2);
       await pauseUntilOnline(Math.max(waitMs, retryAfterMs || 0), signal);
     }

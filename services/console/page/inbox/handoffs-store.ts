@@ -21,7 +21,7 @@ export type Handoffs = {
   isOffline: boolean;
 };
 
-export const HANDOFFS_PATH = "/api/handoffs/live/";
+const HANDOFFS_PATH = "/api/handoffs/live/";
 /** A stream ends every 10 minutes. Chromium connects again after 3 s, Firefox after 5 s. */
 const OFFLINE_AFTER_MS = 10_000;
 const REOPEN_MS = 3_000;

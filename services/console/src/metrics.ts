@@ -27,7 +27,7 @@ export function createMetrics(registry: Registry) {
     }),
     calls: new Counter({
       name: "parley_console_calls_total",
-      help: "Calls that the console forwarded to the admin services, and exports that it forwarded to the edge, by RPC method or route, and by HTTP status.",
+      help: "Calls that the console forwarded to the admin services, and exports and answers to visitors that it forwarded to the edge, by RPC method or route, and by HTTP status.",
       labelNames: ["method", "status"],
       registers,
     }),

@@ -133,6 +133,24 @@ describeInBrowser("the console's inbox", (fixture) => {
     expect(await bubbles(page)).toEqual(["Hello", "We open at seven."]);
   }, 60_000);
 
+  it("scrolls to a visitor's new message, unless the agent reads an earlier one", async () => {
+    const bot = await addHandoffBot(fixture);
+    const visitor = await startVisitor(fixture, bot);
+    await visitor.say("Hello");
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/inbox/${visitor.sessionId}`, visitor.id);
+    await page.button("Take").click();
+    await page.field("Your answer").waitFor();
+    const scrollTop = () => page.tab.evaluate(() => scrollY);
+    await visitor.say("A long message.\n".repeat(80));
+    await eventually(scrollTop).toBeGreaterThan(0);
+    await page.tab.evaluate(() => scrollTo(0, 0));
+    await visitor.say("Are you there?");
+    const news = page.tab.locator(".transcript-end");
+    await eventually(() => news.innerText()).toBe("New message: Are you there?");
+    expect(await scrollTop()).toBe(0);
+  }, 60_000);
+
   it("does not show a conversation any longer that is deleted meanwhile", async () => {
     const bot = await addHandoffBot(fixture);
     const visitor = await startVisitor(fixture, bot);

@@ -4,6 +4,9 @@ import { addBot } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
+/** How long a busy machine may take to crawl three pages. */
+const CRAWL_MS = 30_000;
+
 describeInBrowser("a bot's websites in the console", (fixture) => {
   const openSite = async () => {
     const site = await startWebsite();
@@ -35,7 +38,7 @@ describeInBrowser("a bot's websites in the console", (fixture) => {
     await keyboard.press("Enter");
     await eventually(() => page.announcement.innerText()).toBe("The website was added. Its pages are being read.");
     const row = page.tab.getByRole("list", { name: "Websites" });
-    await eventually(() => row.innerText()).toContain("Incomplete");
+    await eventually(() => row.innerText(), CRAWL_MS).toContain("Incomplete");
     expect((await row.innerText()).replace(/\s+/g, " ")).toMatch(/Pages found 3 Pages done 3 .* Failed 1 Documents 2 /);
     await page.tab.getByRole("link", { name: `${site.origin}/prices` }).waitFor();
     await page.tabTo("Pages that could not be read");
@@ -49,7 +52,7 @@ describeInBrowser("a bot's websites in the console", (fixture) => {
     site.paths.delete("/broken");
     await page.tabTo("Refresh now");
     await keyboard.press("Enter");
-    await eventually(() => row.innerText()).toContain("Up to date");
+    await eventually(() => row.innerText(), CRAWL_MS).toContain("Up to date");
     await search("How many euros is the cinnamon snail?");
     await eventually(() => passages.innerText()).toContain("3.40 euros");
     expect(await passages.innerText()).not.toContain("3.10 euros");
@@ -72,7 +75,7 @@ describeInBrowser("a bot's websites in the console", (fixture) => {
     expect(await page.tab.evaluate(() => document.activeElement?.id)).toBe("websites");
     await eventually(() => page.tab.getByRole("link", { name: `${site.origin}/prices` }).count()).toBe(0);
     expect(page.problems).toEqual([]);
-  });
+  }, 90_000);
 
   it("show their progress, and can be stopped", async () => {
     const bot = await addBot(fixture.service);

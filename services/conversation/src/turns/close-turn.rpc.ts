@@ -92,10 +92,7 @@ async function askForModel(deps: CloseTurnDeps, { workspaceId, turnId }: Closing
   return (await askForPerson(deps, bot, { workspaceId, ...turn }, "model")).change;
 }
 
-async function readStoredResult(
-  database: Database,
-  { workspaceId, turnId, deadlineMicroseconds }: Closing,
-): Promise<Response> {
+async function readStoredResult(database: Database, { workspaceId, turnId, deadlineMicroseconds }: Closing) {
   const stored = await findTurnResult(database, workspaceId, turnId, deadlineMicroseconds);
   if (stored === undefined) throw turnNotFound();
   const { status, isLate, ...result } = stored;

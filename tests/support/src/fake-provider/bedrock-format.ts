@@ -1,4 +1,4 @@
-import { EventStreamCodec } from "@smithy/eventstream-codec";
+import { crc32 } from "node:zlib";
 import type { ChatRequest } from "./chat-request.ts";
 import type { StreamFormat } from "./format.ts";
 import { fixedUsage, type Reply } from "./reply.ts";
@@ -9,12 +9,6 @@ const STOP_REASONS = {
   content_filter: "content_filtered",
   tool_calls: "tool_use",
 };
-
-const decoder = new TextDecoder();
-const codec = new EventStreamCodec(
-  (bytes) => (typeof bytes === "string" ? bytes : decoder.decode(bytes)),
-  (text) => new Uint8Array(Buffer.from(text)),
-);
 
 /** An event as text; `encode` returns its bytes. */
 const event = (type: string, payload: object) => JSON.stringify({ type, payload });
@@ -79,18 +73,38 @@ export function createBedrockFormat(
   };
 }
 
+/** Returns the frame of an event: lengths, their checksum, headers, payload and the checksum of all of it. */
 function encodeFrame(text: string): Buffer {
   const { type, payload } = JSON.parse(text) as { type: string; payload: object };
   const isException = type.endsWith("Exception");
-  const header = (value: string) => ({ type: "string" as const, value });
-  const bytes = codec.encode({
-    headers: {
-      [isException ? ":exception-type" : ":event-type"]: header(type),
-      ":content-type": header("application/json"),
-      ":message-type": header(isException ? "exception" : "event"),
-    },
-    // Bedrock pads its events.
-    body: new Uint8Array(Buffer.from(JSON.stringify({ ...payload, p: "abcdefgh" }))),
-  });
-  return Buffer.from(bytes);
+  const headers = Buffer.concat([
+    encodeHeader(isException ? ":exception-type" : ":event-type", type),
+    encodeHeader(":content-type", "application/json"),
+    encodeHeader(":message-type", isException ? "exception" : "event"),
+  ]);
+  // Bedrock pads its events.
+  const body = Buffer.from(JSON.stringify({ ...payload, p: "abcdefgh" }));
+  const prelude = Buffer.concat([encodeUint32(headers.length + body.length + 16), encodeUint32(headers.length)]);
+  const frame = Buffer.concat([prelude, encodeUint32(crc32(prelude)), headers, body]);
+  return Buffer.concat([frame, encodeUint32(crc32(frame))]);
+}
+
+const TEXT_HEADER = 7;
+
+function encodeHeader(name: string, value: string): Buffer {
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(value.length);
+  return Buffer.concat([
+    Buffer.from([name.length]),
+    Buffer.from(name),
+    Buffer.from([TEXT_HEADER]),
+    length,
+    Buffer.from(value),
+  ]);
+}
+
+function encodeUint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }

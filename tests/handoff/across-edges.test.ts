@@ -42,7 +42,7 @@ describeWith("redis", "a person's messages with several edges", () => {
     expect(await post(0, "handoff", { action: "take", agent: ANNA })).toBe(200);
   });
 
-  /** Returns a token of a new user with the role agent: the rate limit counts by user. */
+  /** Returns a token of a new user, who may answer as any person: the rate limit counts by user. */
   const signIn = ({ workspaceId }: Tenant) =>
     system.sso.sign({
       iss: system.sso.issuer,
@@ -50,7 +50,7 @@ describeWith("redis", "a person's messages with several edges", () => {
       sub: randomUUID(),
       exp: Math.floor(Date.now() / 1_000) + 600,
       workspace_id: workspaceId,
-      roles: ["parley-agent"],
+      roles: ["parley-owner"],
     });
 
   /** Sends a request of the agent to an edge. Returns the status. */

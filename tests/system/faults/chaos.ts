@@ -184,7 +184,7 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
 /** Takes a session over while the bot answers, at any edge. Returns whether that was successful. */
 async function takeOver(system: System, { workspaceId }: Tenant, sessionId: string): Promise<boolean> {
   try {
-    const token = await system.sso.token({ workspaceId, role: "agent" });
+    const token = await system.sso.token({ workspaceId, role: "owner" });
     await sleep(Math.random() * MAX_TAKEOVER_DELAY_MS);
     const edge = Math.floor(Math.random() * system.edges.length);
     const response = await fetch(`${system.url(edge)}/api/conversations/${sessionId}/handoff/`, {

@@ -1,17 +1,15 @@
 import "../conversations/conversations.css";
 import { type Bot, SessionAdminService, type SessionSummary } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useRef } from "react";
 import { type ConversationFilters, listConversations } from "../api/conversations.ts";
 import { useBots } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
-import { formatDateTime } from "../components/dates.ts";
-import { FactLine } from "../components/facts.tsx";
-import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { ShowMore } from "../components/show-more.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { ConversationLink } from "../conversations/conversation-link.tsx";
 import { describePage } from "../conversations/describe-visit.ts";
 import { ExportMenu } from "../conversations/export-menu.tsx";
 import { Filters } from "../conversations/filters.tsx";
@@ -91,36 +89,15 @@ function ConversationRow({ conversation, bots }: { conversation: SessionSummary;
     referrer,
     excerpt,
   } = conversation;
-  const facts = [
-    visitor || t("Unnamed visitor"),
-    bots.find((each) => each.slug === slug)?.display?.name || slug,
-    plural(count, "{count} message", "{count} messages"),
-    describePage(referrer),
-  ];
+  const facts = [plural(count, "{count} message", "{count} messages"), describePage(referrer)];
+  const row = { id, visitor, slug, bots, excerpt, facts, time: conversation.lastActivityAt };
   return (
-    <li>
-      <Link to="/conversations/$id" params={{ id }} className="row conversation">
-        <span className="row-icon">
-          <Icon name={visitor === "" ? "chat" : "user"} />
-        </span>
-        <span className="row-text">
-          <span className="row-title">
-            <strong className="excerpt" dir="auto">
-              {excerpt || t("No text")}
-            </strong>
-            {source === "playground" && <span className="badge neutral">{t("Playground")}</span>}
-            <VisitorBadge session={conversation} />
-            <Rating rating={rating} />
-            <ReviewBadge review={review} />
-          </span>
-          <small>
-            <FactLine facts={facts} />
-          </small>
-        </span>
-        <small className="muted">{formatDateTime(conversation.lastActivityAt)}</small>
-        <Icon name="chevronRight" />
-      </Link>
-    </li>
+    <ConversationLink to="/conversations/$id" {...row}>
+      {source === "playground" && <span className="badge neutral">{t("Playground")}</span>}
+      <VisitorBadge session={conversation} />
+      <Rating rating={rating} />
+      <ReviewBadge review={review} />
+    </ConversationLink>
   );
 }
 

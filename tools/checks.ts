@@ -46,12 +46,14 @@ async function runToolCheck(command: string, ...args: string[]): Promise<Problem
   return isOk ? [] : [(stdout + stderr).trim()];
 }
 
-/** Type-checks the root project, and each package that has its own tsconfig.json. */
+/** Type-checks the root project, and each package that has its own tsconfig.json. A repeated check reads only what a change affects. */
 async function checkTypes(): Promise<Problems> {
   const packageConfigs = await readSources("*/tsconfig.json");
-  const problems = ["tsconfig.json", ...packageConfigs.map(({ path }) => path)].map((path) =>
-    runToolCheck("tsc", "--noEmit", "--pretty", "--project", path),
-  );
+  const problems = ["tsconfig.json", ...packageConfigs.map(({ path }) => path)].map((path) => {
+    const buildInfo = `node_modules/.cache/parley/types/${path.replaceAll("/", "-")}.tsbuildinfo`;
+    const incremental = ["--incremental", "--tsBuildInfoFile", buildInfo];
+    return runToolCheck("tsc", "--noEmit", "--pretty", "--project", path, ...incremental);
+  });
   return (await Promise.all(problems)).flat();
 }
 

@@ -101,4 +101,10 @@ export class HistoryView {
   get messages() {
     return this.section.locator(".message");
   }
+  /** Returns how far the end of the conversation is below what is shown, in CSS pixels. */
+  distanceToEnd(): Promise<number> {
+    return this.section
+      .locator(".conversation .history-body")
+      .evaluate(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight);
+  }
 }

@@ -37,6 +37,7 @@ describeInBrowser("past conversations", (fixture) => {
     await keyboard.press("Enter");
     await eventually(() => view.messages.count()).toBe(50);
     expect(await widget.focusedName()).toBe("Conversation 20");
+    expect(await view.distanceToEnd()).toBeLessThanOrEqual(1);
     expect(await view.messages.last().innerText()).toMatch(/Answer 30\n+.*2026/);
     // A stopped reply cannot be repeated here.
     expect(await view.messages.nth(47).innerText()).toContain("Stopped.");

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { describeInFullBrowser, type Visit } from "./fixture.ts";
 import { addHandoffBot, agentOf, askButton, tell } from "./handoff-agent.ts";
+import { FakeHistory, HistoryView } from "./history-page.ts";
 import { expectScreenshot } from "./screenshots.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
@@ -34,6 +35,13 @@ const LOOKS: Readonly<Record<string, Look>> = {
   rtl: { htmlAttributes: 'lang="ar" dir="rtl"', attributes: { "data-position": "bottom-left" }, message: "عربي" },
   "forced-colors": { context: { ...WINDOW, forcedColors: "active", colorScheme: "dark" } },
 };
+
+const CONVERSATION_LOOKS: readonly [name: string, look: Look][] = [
+  ["light", {}],
+  ["dark", { attributes: { "data-theme": "dark" } }],
+  ["mobile", { context: { viewport: { width: 375, height: 640 } } }],
+  ["rtl", LOOKS.rtl as Look],
+];
 
 describeInFullBrowser("screenshots", (fixture) => {
   const open = async (visit: Visit): Promise<WidgetPage> => {
@@ -68,29 +76,41 @@ describeInFullBrowser("screenshots", (fixture) => {
     }
   });
 
-  it.each([
-    ["light", LOOKS.light],
-    ["dark", LOOKS.dark],
-    ["mobile", { context: { viewport: { width: 375, height: 640 } } }],
-    ["rtl", LOOKS.rtl],
-  ])("matches the screenshots %s of a visitor who waits for a person, and has one", async (name, look) => {
-    const publicKey = await addHandoffBot(fixture, {}, { font_family: "TestFont" });
-    const widget = await openAndAsk({ message: "quick question", ...look, publicKey });
-    const agent = agentOf(fixture, widget);
-    await askButton(widget).click();
-    await askButton(widget).waitFor({ state: "hidden" });
+  it.each(CONVERSATION_LOOKS)("matches the screenshots %s of past conversations", async (name, look) => {
+    const widget = await open({ ...look, prepare: new FakeHistory().prepare });
+    const view = new HistoryView(widget);
+    await view.identify();
+    await view.opener.click();
+    await view.conversations.nth(19).waitFor();
     expect(await widget.findAxeViolations()).toEqual([]);
-    if (name === "light") await expectScreenshot("handoff-waiting", await takeScreenshot(widget));
-    await tell(widget, "My parcel is late.");
-    await agent.take();
-    await agent.answer("Hello, I am **Anna**. Which parcel?");
-    await widget.messages.nth(3).waitFor();
+    await expectScreenshot(`history-${name}`, await takeScreenshot(widget));
+    await view.conversations.first().click();
+    await view.messages.nth(49).waitFor();
     expect(await widget.findAxeViolations()).toEqual([]);
-    await expectScreenshot(`handoff-${name}`, await takeScreenshot(widget));
-    await agent.resolve();
-    await askButton(widget).waitFor();
-    if (name === "light") await expectScreenshot("handoff-ended", await takeScreenshot(widget));
+    await expectScreenshot(`history-conversation-${name}`, await takeScreenshot(widget));
   });
+
+  it.each(CONVERSATION_LOOKS)(
+    "matches the screenshots %s of a visitor who waits for a person, and has one",
+    async (name, look) => {
+      const publicKey = await addHandoffBot(fixture, {}, { font_family: "TestFont" });
+      const widget = await openAndAsk({ message: "quick question", ...look, publicKey });
+      const agent = agentOf(fixture, widget);
+      await askButton(widget).click();
+      await askButton(widget).waitFor({ state: "hidden" });
+      expect(await widget.findAxeViolations()).toEqual([]);
+      if (name === "light") await expectScreenshot("handoff-waiting", await takeScreenshot(widget));
+      await tell(widget, "My parcel is late.");
+      await agent.take();
+      await agent.answer("Hello, I am **Anna**. Which parcel?");
+      await widget.messages.nth(3).waitFor();
+      expect(await widget.findAxeViolations()).toEqual([]);
+      await expectScreenshot(`handoff-${name}`, await takeScreenshot(widget));
+      await agent.resolve();
+      await askButton(widget).waitFor();
+      if (name === "light") await expectScreenshot("handoff-ended", await takeScreenshot(widget));
+    },
+  );
 
   it("matches the screenshot when the panel is closed and a reply is unread", async () => {
     const widget = await open({ context: { viewport: { width: 120, height: 120 } } });

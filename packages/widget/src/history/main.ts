@@ -259,8 +259,9 @@ function createConversation(parts: Parts, session: PastSession, close: () => voi
       list.prepend(...elements);
       announceCount();
       if (isFirst) {
-        scrollToEnd();
         void awaitReplies();
+        // After the button that awaitReplies may show, because it takes some of the height.
+        scrollToEnd();
       }
       return elements;
     },

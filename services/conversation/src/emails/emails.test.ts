@@ -68,6 +68,20 @@ test("a message of usage has formatted numbers and the month's name", () => {
   expect(text).toContain("An owner can remove it.");
 });
 
+test("a message about a website or a document gives the reason in words", () => {
+  const data = { name: "https://shop.example/", bot_slug: "shop", refresh: true };
+  const site = renderEmail({ ...email, type: "knowledge.failed", data: { ...data, code: "url_status", site_id: 7 } });
+  expect(site.subject).toBe("demo: the website https://shop.example/ was not read completely");
+  expect(site.text).toContain("Parley could not read all pages of the website https://shop.example/ for the bot shop.");
+  expect(site.text).toContain("its server answered with an error");
+  const document = { ...email, type: "knowledge.failed", language: "de" };
+  const { text } = renderEmail({ ...document, data: { ...data, code: "timeout" } });
+  expect(text).toContain("Parley konnte das Dokument https://shop.example/ des Bots shop nicht von seiner URL lesen.");
+  expect(text).toContain("Die Adresse hat zu lange nicht geantwortet.");
+  // A code of a later version.
+  expect(renderEmail({ ...document, data: { ...data, code: "new_code" } }).text).toContain("Der Grund: new_code");
+});
+
 test("a summary counts the events of each type", () => {
   const { text } = renderEmail({ ...email, type: "summary", data: { "knowledge.failed": 5, test: 2 } });
   expect(text).toContain("at most 20 messages an hour");

@@ -21,6 +21,25 @@ const SUMMARIES: Readonly<Record<EmailType, string>> = {
 /** The types of the events about which messages are sent. */
 export const MAILED_TYPES: readonly string[] = Object.keys(SUMMARIES).filter((type) => type !== "test");
 
+/** Why a document or a website was not read, by the code. The console shows the same texts. */
+const REASONS: Readonly<Record<string, string>> = {
+  url_refused: "This address cannot be used. It must begin with https:// and be on the public internet.",
+  url_status:
+    "The page could not be read, because its server answered with an error. Open the address in your browser to check it.",
+  unreachable: "The address could not be reached. It must be on the public internet.",
+  timeout: "The address took too long to answer. Try again later, or save the page and add the file.",
+  too_large: "The document is too large. Split it into smaller files.",
+  too_many_redirects: "The address leads on to other addresses too often. Use the last one, which your browser shows.",
+  unreadable_document:
+    "The document could not be read. It may be damaged or protected. Save it again, for example as text, and add that file.",
+  knowledge_limit_reached:
+    "The workspace has as much knowledge as its plan permits. Remove documents, or ask your operator for a larger plan.",
+  robots_refused: "The website's robots.txt does not permit this address.",
+  robots_unavailable: "The website's robots.txt could not be read, so that no page was read. Try again later.",
+  no_pages: "No page of the website has a text.",
+  unexpected_error: "The page could not be read because of an error in Parley. It is read again at the next refresh.",
+};
+
 const CONTENTS: Readonly<Record<EmailType | "summary", (data: EventData, language: string) => Content>> = {
   "usage.threshold": ({ threshold, used, cap, month }, language) => ({
     subject: "{workspace}: {percent} of the month's messages are used",
@@ -32,10 +51,16 @@ const CONTENTS: Readonly<Record<EmailType | "summary", (data: EventData, languag
       month: formatMonth(String(month), language),
     },
   }),
-  "knowledge.failed": ({ name, bot_slug, code }) => ({
-    subject: "{workspace}: the document {name} was not refreshed",
+  "knowledge.failed": ({ name, bot_slug, code, site_id }) => ({
+    subject:
+      site_id === undefined
+        ? "{workspace}: the document {name} was not refreshed"
+        : "{workspace}: the website {name} was not read completely",
     paragraphs: [
-      "Parley could not read the document {name} of the bot {bot} from its URL. The bot keeps the previous version. The reason: {code}",
+      site_id === undefined
+        ? "Parley could not read the document {name} of the bot {bot} from its URL. The bot keeps the previous version."
+        : "Parley could not read all pages of the website {name} for the bot {bot}. The bot keeps the texts that it has. You can see the pages in the console.",
+      REASONS[String(code)] ?? "The reason: {code}",
     ],
     values: { name: String(name), bot: String(bot_slug), code: String(code) },
   }),
@@ -82,12 +107,13 @@ export const TEXTS: readonly string[] = [
   ...Object.values(CONTENTS).flatMap((contentOf) =>
     [
       { reason: "gone", month: "2026-01" },
-      { reason: "failing", month: "2026-01" },
+      { reason: "failing", month: "2026-01", site_id: 1 },
     ].flatMap((data) => {
       const { subject, paragraphs } = contentOf(data, "en");
       return [subject, ...paragraphs.filter((text) => text !== undefined)];
     }),
   ),
+  ...Object.values(REASONS),
   ...Object.values(SUMMARIES),
   FOOTER,
 ];

@@ -69,7 +69,8 @@ const RECORD_KNOWLEDGE_FAILED = `
     workspace: "$1",
     type: "'knowledge.failed'",
     session: "NULL::uuid",
-    data: "jsonb_build_object('bot_slug', $2::text, 'name', $3::text, 'code', $4::text, 'refresh', coalesce($5::boolean, failed.is_refresh))",
+    data: `jsonb_build_object('bot_slug', $2::text, 'name', $3::text, 'code', $4::text, 'refresh', coalesce($5::boolean, failed.is_refresh))
+           || CASE WHEN $6::bigint IS NULL THEN '{}' ELSE jsonb_build_object('site_id', $6::bigint) END`,
   })}`;
 
 const RECORD_WEBHOOK_DISABLED = `
@@ -101,16 +102,18 @@ type KnowledgeFailure = {
   code: string;
   /** Whether this was not the first attempt; by default whether the bot has a document of this name. */
   isRefresh?: boolean;
+  /** Set if it is a whole site, not one page. */
+  siteId?: number;
 };
 
 /** Records that a document could not be added or refreshed from its URL, or that the crawl of a site failed. */
 export async function recordKnowledgeFailed(
   database: Queryable,
-  { workspaceId, botSlug, name, code, isRefresh }: KnowledgeFailure,
+  { workspaceId, botSlug, name, code, isRefresh, siteId }: KnowledgeFailure,
 ): Promise<void> {
   await database.query({
     name: "record_knowledge_failed",
     text: RECORD_KNOWLEDGE_FAILED,
-    values: [workspaceId, botSlug, name, code, isRefresh ?? null],
+    values: [workspaceId, botSlug, name, code, isRefresh ?? null, siteId ?? null],
   });
 }

@@ -11,7 +11,7 @@ import {
   statusError,
 } from "../documents/index.ts";
 import type { KnowledgeLimits } from "../knowledge/index.ts";
-import { type CrawlDeps, SitePaused } from "./crawl.ts";
+import { type CrawlDeps, isFetchFailure, isUnexpected, SitePaused } from "./crawl.ts";
 import { documentName, isCrawlable, isIncluded, isSameSite, normalizeUrl } from "./page-url.ts";
 import {
   addPages,
@@ -26,13 +26,14 @@ import {
   storePage,
   type WaitingPage,
 } from "./pages.store.ts";
-import { isFetchFailure } from "./robots.service.ts";
 import { filterUrls, type Robots } from "./robots.ts";
 import type { ClaimedSite } from "./site.ts";
 import { withLease } from "./site-leases.store.ts";
 
 const MAX_DEPTH = 15;
+/** Attempts of a page in one run, if its server is busy or its check fails unexpectedly. */
 const MAX_ATTEMPTS = 3;
+const UNEXPECTED_PAUSE_SECONDS = 5;
 const DEFAULT_RETRY_SECONDS = 60;
 const MAX_RETRY_SECONDS = 10 * 60;
 /** The server is busy. */
@@ -171,12 +172,7 @@ export class CheckPage {
     page: WaitingPage,
     { status, retryAfterSeconds = DEFAULT_RETRY_SECONDS }: Extract<FetchedPage, { kind: "status" }>,
   ): Promise<void> {
-    if (RETRIED_STATUSES.includes(status) && page.attempts + 1 < MAX_ATTEMPTS) {
-      await withLease(this.#deps.database, this.#context.site, (connection) =>
-        deferPage(connection, this.#context.site, page.url),
-      );
-      throw new SitePaused(Math.min(retryAfterSeconds, MAX_RETRY_SECONDS));
-    }
+    if (RETRIED_STATUSES.includes(status)) await this.#retryLater(page, Math.min(retryAfterSeconds, MAX_RETRY_SECONDS));
     if (!GONE_STATUSES.includes(status)) throw statusError(status);
     await this.#record(page, { outcome: "missing", code: "url_status", reason: `it returned status ${status}` });
   }
@@ -190,10 +186,26 @@ export class CheckPage {
       await withLease(this.#deps.database, site, (connection) => skipNewPages(connection, site, failure));
       return;
     }
+    if (isUnexpected(error, this.#context.signal)) return this.#handleUnexpected(page, error);
     if (!isFetchFailure(error)) throw error;
     const { code, message } = error;
     const outcome = code === "unsupported_document" ? "skipped" : "failed";
     await this.#record(page, { outcome, code, reason: message });
+  }
+
+  async #handleUnexpected(page: WaitingPage, error: unknown): Promise<void> {
+    const { workspaceId, id } = this.#context.site;
+    const attempt = page.attempts + 1;
+    this.#deps.log.error({ workspace_id: workspaceId, site_id: id, attempt, error }, "page check failed");
+    await this.#retryLater(page, UNEXPECTED_PAUSE_SECONDS);
+    await this.#record(page, { outcome: "failed", code: "unexpected_error", reason: "Parley could not read the page" });
+  }
+
+  /** Throws SitePaused, after which the page is checked again, unless this was the last attempt. */
+  async #retryLater({ url, attempts }: WaitingPage, seconds: number): Promise<void> {
+    if (attempts + 1 >= MAX_ATTEMPTS) return;
+    await this.#withLease((connection) => deferPage(connection, this.#context.site, url));
+    throw new SitePaused(seconds);
   }
 
   /** Returns the URL of the page that has the content of this one; undefined if it is this one. */

@@ -1,6 +1,6 @@
 import { type Database, pause, ServiceError } from "@parley/service-kit";
 import { CheckPage } from "./check-page.service.ts";
-import { type CrawlDeps, SitePaused, SiteUnavailable } from "./crawl.ts";
+import { type CrawlDeps, LeaseLost, SitePaused, SiteUnavailable } from "./crawl.ts";
 import { isCrawlable, isSameSite, normalizeUrl } from "./page-url.ts";
 import {
   addPages,
@@ -13,15 +13,7 @@ import {
 import { listSitemapPages, readRobots } from "./robots.service.ts";
 import { filterUrls, type Robots } from "./robots.ts";
 import type { ClaimedSite } from "./site.ts";
-import {
-  finishRun,
-  LEASE_SECONDS,
-  LeaseLost,
-  releaseLease,
-  renewLease,
-  storeSeeded,
-  withLease,
-} from "./site-leases.store.ts";
+import { finishRun, LEASE_SECONDS, releaseLease, renewLease, storeSeeded, withLease } from "./site-leases.store.ts";
 
 /** A process works this long on a site before another site may have its place. */
 const SLICE_MS = 30_000;

@@ -1,4 +1,5 @@
-import type { Database, Logger } from "@parley/service-kit";
+import { RpcError } from "@parley/rpc";
+import { type Database, type Logger, ServiceError } from "@parley/service-kit";
 import type { DocumentFetcher, DocumentQueue } from "../documents/index.ts";
 import type { ReadKnowledgeLimits } from "../knowledge/index.ts";
 import type { Robots } from "./robots.ts";
@@ -25,6 +26,9 @@ export class SitePaused extends Error {
   }
 }
 
+/** Thrown when the site was stopped, removed or changed, or when another process has taken it over. */
+export class LeaseLost extends Error {}
+
 /** Thrown if a site must not be crawled, or not now. */
 export class SiteUnavailable extends Error {
   readonly code: string;
@@ -33,4 +37,18 @@ export class SiteUnavailable extends Error {
     super(message);
     this.code = code;
   }
+}
+
+/** Returns whether the URL or its content is the cause, not an overload. */
+export function isFetchFailure(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.kind === "invalid_argument";
+}
+
+/**
+ * Returns whether nobody foresaw a failure, such as a page that its reader cannot handle. It would repeat itself, so its cause is left out after a
+ * few attempts. Another failure ends the work on the site for now, because the site, this process or another service is not ready.
+ */
+export function isUnexpected(error: unknown, signal: AbortSignal): boolean {
+  const expected = [LeaseLost, SitePaused, SiteUnavailable, ServiceError, RpcError];
+  return !signal.aborted && !expected.some((each) => error instanceof each);
 }

@@ -62,24 +62,33 @@ export function isIncluded(url: string, { include }: Patterns): boolean {
   return include.length === 0 || include.some((pattern) => matchesPattern(url, pattern));
 }
 
-/**
- * Returns whether the path and the query of a URL begin with a pattern, as in robots.txt: `*` stands for any text, and a `$` at the end for the end
- * of the URL. Takes linear time.
- */
+/** Returns whether the path and the query of a URL begin with a pattern, as in robots.txt. */
 export function matchesPattern(url: string, pattern: string): boolean {
   const { pathname, search } = new URL(url);
-  const text = pathname + search;
+  return matchesPath(pathname + search, parsePattern(pattern));
+}
+
+/** A pattern of paths: the texts between its wildcards, and whether it must match the path to its end. */
+export type PathPattern = { first: string; rest: readonly string[]; isAnchored: boolean };
+
+/** Parses a pattern, in which `*` stands for any text, and a `$` at the end for the end of the path. */
+export function parsePattern(pattern: string): PathPattern {
   const isAnchored = pattern.endsWith("$");
   const [first = "", ...rest] = (isAnchored ? pattern.slice(0, -1) : pattern).split("*");
-  if (!text.startsWith(first)) return false;
+  return { first, rest, isAnchored };
+}
+
+/** Returns whether a path begins with a pattern. Searches for each text between the wildcards once. */
+export function matchesPath(path: string, { first, rest, isAnchored }: PathPattern): boolean {
+  if (!path.startsWith(first)) return false;
   let position = first.length;
   for (const [index, part] of rest.entries()) {
     const isLast = isAnchored && index === rest.length - 1;
-    const found = isLast ? text.length - part.length : text.indexOf(part, position);
-    if (found < position || !text.startsWith(part, found)) return false;
+    const found = isLast ? path.length - part.length : path.indexOf(part, position);
+    if (found < position || !path.startsWith(part, found)) return false;
     position = found + part.length;
   }
-  return !isAnchored || position === text.length;
+  return !isAnchored || position === path.length;
 }
 
 /** Returns the name of a page's document: its URL in readable form, shortened if it is too long for a name. */

@@ -1,8 +1,8 @@
-import { pause, ServiceError } from "@parley/service-kit";
+import { pause } from "@parley/service-kit";
 import { fetchFile, type ReadLinks, readSitemap } from "../documents/index.ts";
-import { type CrawlDeps, SiteUnavailable } from "./crawl.ts";
+import { type CrawlDeps, isFetchFailure, isUnexpected, SiteUnavailable } from "./crawl.ts";
 import { isSameSite } from "./page-url.ts";
-import { decodeRobotsTxt, isTooComplex, parseRobotsTxt, type Robots } from "./robots.ts";
+import { decodeRobotsTxt, parseRobotsTxt, type Robots } from "./robots.ts";
 import { type ClaimedSite, URLS_PER_PAGE } from "./site.ts";
 
 const MAX_SITEMAPS = 50;
@@ -11,7 +11,7 @@ const MAX_INDEX_DEPTH = 2;
 /** With a crawl delay, many sitemaps would keep other sites waiting. */
 const MAX_SITEMAPS_MS = 5 * 60_000;
 
-type Fetcher = Pick<CrawlDeps, "fetcher" | "queue">;
+type Fetcher = Pick<CrawlDeps, "fetcher" | "queue" | "log">;
 
 /**
  * Reads the rules for crawling a site. As RFC 9309 demands, a missing robots.txt permits everything, and one that the server fails to send forbids
@@ -30,10 +30,10 @@ export async function readRobots(
       async ({ status, body }) => {
         if (status === 429 || status >= 500)
           throw new SiteUnavailable("robots_unavailable", `robots.txt cannot be fetched: it returned status ${status}`);
-        const text = status === 200 ? decodeRobotsTxt(body) : "";
-        if (isTooComplex(text))
+        const robots = await parseRobotsTxt(status === 200 ? decodeRobotsTxt(body) : "", signal);
+        if (robots === undefined)
           throw new SiteUnavailable("robots_unavailable", "robots.txt has too many rules with wildcards");
-        return parseRobotsTxt(robotsUrl, text);
+        return robots;
       },
     );
   } catch (error) {
@@ -72,8 +72,8 @@ export async function listSitemapPages(
 }
 
 async function readSitemapUrl(
-  { fetcher, queue }: Fetcher,
-  { workspaceId }: ClaimedSite,
+  { fetcher, queue, log }: Fetcher,
+  { workspaceId, id }: ClaimedSite,
   url: string,
   signal: AbortSignal,
 ): Promise<ReadLinks> {
@@ -90,11 +90,8 @@ async function readSitemapUrl(
     );
   } catch (error) {
     if (isFetchFailure(error)) return nothing;
-    throw error;
+    if (!isUnexpected(error, signal)) throw error;
+    log.error({ workspace_id: workspaceId, site_id: id, error }, "sitemap check failed");
+    return nothing;
   }
-}
-
-/** Returns whether the URL or its content is the cause, not an overload. */
-export function isFetchFailure(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && error.kind === "invalid_argument";
 }

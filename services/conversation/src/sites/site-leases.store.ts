@@ -1,14 +1,12 @@
 import { type Connection, type Database, type Queryable, transaction } from "@parley/service-kit";
 import { recordKnowledgeFailed } from "../events/index.ts";
+import { LeaseLost } from "./crawl.ts";
 import { type ClaimedSite, CONFIRM_MINUTES, type RunResult } from "./site.ts";
 import { PLANNED_RUN, START_RUN } from "./sites.store.ts";
 
 /** Another replica continues a crawl this long after its process was killed. */
 export const LEASE_SECONDS = 30;
 const LEASE = `interval '${LEASE_SECONDS} seconds'`;
-
-/** Thrown when the site was stopped, removed or changed, or when another process has taken it over. */
-export class LeaseLost extends Error {}
 
 /** Starts the runs that are due. */
 export async function startDueRuns(database: Database): Promise<void> {
@@ -134,7 +132,8 @@ export function finishRun(
     );
     if (!hasFailed && pages.failed === 0) return "complete";
     const code = shown.code || (pages.code ?? "failed");
-    await recordKnowledgeFailed(connection, { workspaceId, botSlug, name: url, code, isRefresh: run > 1 });
+    const failed = { workspaceId, botSlug, name: url, code, isRefresh: run > 1 };
+    await recordKnowledgeFailed(connection, isSinglePage ? failed : { ...failed, siteId: id });
     return hasFailed ? "failed" : "incomplete";
   });
 }

@@ -190,9 +190,30 @@ describe("a crawl", { timeout: 300_000 }, () => {
       return rows;
     };
     const name = `${site.origin}/`;
-    await expect
-      .poll(readEvents, { timeout: 20_000 })
-      .toEqual([{ type: "knowledge.failed", data: { bot_slug: bot.slug, name, code: "url_status", refresh: true } }]);
+    await expect.poll(readEvents, { timeout: 20_000 }).toEqual([
+      {
+        type: "knowledge.failed",
+        data: { bot_slug: bot.slug, name, code: "url_status", refresh: true, site_id: Number(crawled.id) },
+      },
+    ]);
+  });
+
+  test("attempts a page three times whose check fails unexpectedly, and reads the other pages", async () => {
+    const { paths } = site;
+    // PostgreSQL fails in the way of a bug: for this page's document, each time.
+    await system.admin.query(`
+      CREATE FUNCTION conversation.fail_check() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'a bug'; END $$;
+      CREATE TRIGGER fail_check BEFORE INSERT ON conversation.knowledge_sources
+        FOR EACH ROW WHEN (NEW.name LIKE '%/broken') EXECUTE FUNCTION conversation.fail_check()`);
+    onTestFinished(async () => {
+      await system.admin.query("DROP FUNCTION conversation.fail_check CASCADE");
+    });
+    paths.set("/", webPage("Home", '<a href="/broken">B</a><a href="/z">Z</a>'));
+    for (const path of ["/broken", "/z"]) paths.set(path, webPage(path, `<p>Text of ${path}.</p>`));
+    const crawled = await crawl();
+    expect(crawled).toMatchObject({ state: "complete", counts: { added: 2, failed: 1, waiting: 0 } });
+    expect(await outcomesOf(crawled)).toEqual({ "/": "added", "/broken": "failed: unexpected_error", "/z": "added" });
+    expect(site.requests.filter((path) => path === "/broken")).toHaveLength(3);
   });
 
   test("removes the document of a page only if it is missing twice, an hour apart, and keeps that of a temporary redirect", async () => {

@@ -31,7 +31,7 @@ import {
   createRepairCounter,
   registerReconciliationGauges,
 } from "../../services/conversation/src/reconciliation/index.ts";
-import { createSiteRunCounter, registerSiteGauge } from "../../services/conversation/src/sites/index.ts";
+import { createSiteRunCounter, registerSiteGauges } from "../../services/conversation/src/sites/index.ts";
 import { registerUsageAuditGauge } from "../../services/conversation/src/usage-audit/usage-audit.worker.ts";
 import { createDeliveryCounter, registerWebhookGauges } from "../../services/conversation/src/webhooks/index.ts";
 import { createMetrics as edgeMetrics } from "../../services/edge/src/metrics.ts";
@@ -77,7 +77,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     registerEmailGauge(registry, shards, log);
     registerHandoffGauges(registry, shards, log);
     createEmailCounter(registry);
-    registerSiteGauge(registry, shards, log);
+    registerSiteGauges(registry, shards, log);
     createSiteRunCounter(registry);
     createHandoffMetrics(registry);
     registerEmbeddingGauge(registry, shards, unused, log);

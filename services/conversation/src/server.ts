@@ -58,7 +58,7 @@ import { createRpcHandlers, createSessionHandlers } from "./rpc-handlers.ts";
 import { Settlers } from "./settlement/settlers.worker.ts";
 import { connectPeers, quotaOfShard } from "./shard-peers.ts";
 import { createShardWorkers } from "./shard-workers.ts";
-import { createSiteRunCounter, registerSiteGauge } from "./sites/index.ts";
+import { createSiteRunCounter, registerSiteGauges } from "./sites/index.ts";
 import type { NotifySettler } from "./turns/index.ts";
 import { registerUsageAuditGauge } from "./usage-audit/usage-audit.worker.ts";
 import { createWebhooks, registerWebhookGauges } from "./webhooks/index.ts";
@@ -146,7 +146,7 @@ export async function start(
   registerOutboxGauges(registry, shards, log);
   registerWebhookGauges(registry, shards, log);
   registerEmailGauge(registry, shards, log);
-  registerSiteGauge(registry, shards, log);
+  registerSiteGauges(registry, shards, log);
   registerEmbeddingGauge(
     registry,
     shards,

@@ -1,6 +1,6 @@
 import { Counter, type Logger, type Registry, registerShardGauges, type Shard, startAtZero } from "@parley/service-kit";
 import { RUN_RESULTS } from "./site.ts";
-import { measureWaitingSites } from "./sites.store.ts";
+import { measureSites } from "./sites.store.ts";
 
 const CACHE_MS = 15_000;
 
@@ -15,7 +15,7 @@ export function createSiteRunCounter(registry: Registry): Counter<"result"> {
   return counter;
 }
 
-export function registerSiteGauge(registry: Registry, shards: readonly Shard[], log: Logger): void {
+export function registerSiteGauges(registry: Registry, shards: readonly Shard[], log: Logger): void {
   registerShardGauges(
     registry,
     {
@@ -23,9 +23,17 @@ export function registerSiteGauge(registry: Registry, shards: readonly Shard[], 
         name: "parley_site_waiting_oldest_seconds",
         help: "How long the website that has waited longest for a crawler is due. It grows if the crawlers cannot keep up.",
       },
+      crawled: {
+        name: "parley_sites_crawled",
+        help: "Websites whose last crawl ended within six hours.",
+      },
+      failed: {
+        name: "parley_sites_failed",
+        help: "Websites whose last crawl ended within six hours and failed as a whole. One website counts once, however often it fails.",
+      },
     },
     shards,
-    ({ database }) => measureWaitingSites(database),
+    ({ database }) => measureSites(database),
     log,
     CACHE_MS,
   );

@@ -82,20 +82,29 @@ export async function putSite(
   });
 }
 
-const MEASURE_WAITING = `
-  SELECT coalesce(extract(epoch FROM now() - min(waiting.since)), 0)::float8 AS "oldestSeconds"
+const MEASURE_SITES = `
+  SELECT coalesce(extract(epoch FROM now() - min(since) FILTER (WHERE since <= now())), 0)::float8 AS "oldestSeconds",
+         count(*) FILTER (WHERE ended_at > now() - interval '6 hours')::integer AS crawled,
+         count(*) FILTER (WHERE ended_at > now() - interval '6 hours' AND state = 'failed')::integer AS failed
   FROM (
-    SELECT CASE WHEN s.state IN ('crawling', 'removing') THEN s.leased_until ELSE s.next_run_at END AS since
+    SELECT s.state, s.ended_at, CASE WHEN s.state IN ('crawling', 'removing') THEN s.leased_until ELSE s.next_run_at END AS since
     FROM conversation.knowledge_sites s
     JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
     WHERE b.deleted_at IS NULL AND NOT EXISTS (SELECT FROM conversation.workspace_deletions d WHERE d.workspace_id = s.workspace_id)
-  ) waiting
-  WHERE waiting.since <= now()`;
+  ) sites`;
 
-/** Measures how long the site has waited that has waited longest for a crawler. */
-export async function measureWaitingSites(database: Queryable): Promise<{ oldestSeconds: number }> {
-  const { rows } = await database.query<{ oldestSeconds: number }>(MEASURE_WAITING);
-  return rows[0] ?? { oldestSeconds: 0 };
+type SiteMeasurement = {
+  /** How long the site has waited that has waited longest for a crawler. */
+  oldestSeconds: number;
+  /** Sites whose last run ended within six hours. */
+  crawled: number;
+  /** Those of them whose last run failed. */
+  failed: number;
+};
+
+export async function measureSites(database: Queryable): Promise<SiteMeasurement> {
+  const { rows } = await database.query<SiteMeasurement>(MEASURE_SITES);
+  return rows[0] ?? { oldestSeconds: 0, crawled: 0, failed: 0 };
 }
 
 const OF_SITE = "s.workspace_id = $1 AND s.bot_id = $2 AND s.site_id = $3";

@@ -3,7 +3,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useBots } from "../api/queries.ts";
 import { BotPicker } from "../components/bot-picker.tsx";
-import { Icon } from "../components/icon.tsx";
+import { Breadcrumb } from "../components/breadcrumb.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { type Display, Preview } from "../components/preview.tsx";
 import { T, t } from "../i18n/t.tsx";
@@ -19,13 +19,11 @@ export function BotFrame({ bot, display, hint, children }: BotFrameProps) {
   const choose = (slug: string) => void navigate({ to: "/bots/$slug", params: { slug } });
   return (
     <div className="screen wide">
-      <nav aria-label={t("Breadcrumb")} className="breadcrumb">
+      <Breadcrumb title={name}>
         <Link to="/bots" activeOptions={{ exact: true }}>
           {t("Bots")}
         </Link>
-        <Icon name="chevronRight" />
-        <bdi aria-current="page">{name}</bdi>
-      </nav>
+      </Breadcrumb>
       <PageHeader
         title={name}
         actions={

@@ -6,9 +6,9 @@ import { useRef } from "react";
 import { turns as turnsClient } from "../api/clients.ts";
 import { useBots } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
+import { Breadcrumb } from "../components/breadcrumb.tsx";
 import { formatDateTime } from "../components/dates.ts";
 import { Facts } from "../components/facts.tsx";
-import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { ShowMore } from "../components/show-more.tsx";
 import { Failure, Loading } from "../components/states.tsx";
@@ -45,13 +45,11 @@ export function Conversation() {
   const askedTurn = question === "" ? undefined : turns?.findLast(({ message }) => message.startsWith(question));
   return (
     <div className="screen">
-      <nav aria-label={t("Breadcrumb")} className="breadcrumb">
+      <Breadcrumb title={title}>
         <Link to="/conversations" activeOptions={{ exact: true }}>
           {t("Conversations")}
         </Link>
-        <Icon name="chevronRight" />
-        <bdi aria-current="page">{title}</bdi>
-      </nav>
+      </Breadcrumb>
       <PageHeader
         title={title}
         actions={

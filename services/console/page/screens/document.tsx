@@ -5,10 +5,10 @@ import { useEffect, useRef, useState } from "react";
 import { parleyCodeOf } from "../api/error-text.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { passagesQuery } from "../api/source-queries.ts";
+import { Breadcrumb } from "../components/breadcrumb.tsx";
 import { resolveBotSlug } from "../components/chosen-bot.ts";
 import { formatDateTime } from "../components/dates.ts";
 import { Facts } from "../components/facts.tsx";
-import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { type NextPage, ShowMore } from "../components/show-more.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
@@ -35,13 +35,11 @@ export function Document() {
   const isMissing = name === "" || botSlug === "" || (!data && isNotFound(error));
   return (
     <div className="screen">
-      <nav aria-label={t("Breadcrumb")} className="breadcrumb">
+      <Breadcrumb title={name}>
         <Link to="/knowledge" search={{ bot: botSlug }} activeOptions={{ exact: true }}>
           {t("Knowledge")}
         </Link>
-        <Icon name="chevronRight" />
-        <bdi aria-current="page">{name}</bdi>
-      </nav>
+      </Breadcrumb>
       <PageHeader
         title={name || t("Document")}
         actions={source && !isEditing && <Actions botSlug={botSlug} source={source} onEdit={() => setEditing(true)} />}

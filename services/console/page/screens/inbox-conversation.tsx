@@ -7,7 +7,7 @@ import { useEffect, useRef } from "react";
 import { turns as turnsClient } from "../api/clients.ts";
 import { parleyCodeOf } from "../api/error-text.ts";
 import { useMayCall, useSession } from "../api/session.ts";
-import { Icon } from "../components/icon.tsx";
+import { Breadcrumb } from "../components/breadcrumb.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Failure, Loading } from "../components/states.tsx";
 import { Transcript } from "../conversations/transcript.tsx";
@@ -64,13 +64,11 @@ function Answering({ sessionId }: { sessionId: string }) {
   const isOwn = conversation?.handoff.state === "assigned" && conversation.handoff.agent?.id === agentId;
   return (
     <div className="screen">
-      <nav aria-label={t("Breadcrumb")} className="breadcrumb">
+      <Breadcrumb title={title}>
         <Link to="/inbox" activeOptions={{ exact: true }}>
           {t("Inbox")}
         </Link>
-        <Icon name="chevronRight" />
-        <bdi aria-current="page">{title}</bdi>
-      </nav>
+      </Breadcrumb>
       <PageHeader
         title={title}
         count={waitingOf(conversations).length}

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useSession } from "../api/session.ts";
-import { Icon } from "../components/icon.tsx";
+import { Breadcrumb } from "../components/breadcrumb.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { t } from "../i18n/t.tsx";
@@ -24,13 +24,11 @@ export function Webhook() {
   const title = endpoint ? nameWebhook(endpoint) : t("Webhook");
   return (
     <div className="screen">
-      <nav aria-label={t("Breadcrumb")} className="breadcrumb">
+      <Breadcrumb title={title}>
         <Link to="/webhooks" activeOptions={{ exact: true }}>
           {t("Webhooks")}
         </Link>
-        <Icon name="chevronRight" />
-        <bdi aria-current="page">{title}</bdi>
-      </nav>
+      </Breadcrumb>
       <PageHeader title={title} actions={endpoint && <EndpointActions endpoint={endpoint} />} />
       {error && !endpoints && <Failure error={error} onRetry={refetch} />}
       {!error && !endpoints && <Loading />}

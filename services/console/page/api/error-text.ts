@@ -67,6 +67,9 @@ const TEXTS: Readonly<Record<string, string>> = {
   robots_refused: t("The website's robots.txt does not permit this address."),
   robots_unavailable: t("The website's robots.txt could not be read, so that no page was read. Try again later."),
   no_pages: t("No page of the website has a text."),
+  unexpected_error: t(
+    "The page could not be read because of an error in Parley. It is read again at the next refresh.",
+  ),
   site_not_found: t("This website was removed. Reload the page."),
   site_removing: t("This website is being removed. Add it again in a minute."),
   too_many_sites: t("A workspace can have at most 50 websites. Remove one first."),

@@ -2,7 +2,7 @@ import { AddSourceRequestSchema } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
-import { knowledge } from "../api/clients.ts";
+import { knowledge, sites } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { useSession } from "../api/session.ts";
 import { sourcesKey } from "../api/source-queries.ts";
@@ -11,20 +11,31 @@ import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import { useFormReset } from "../components/use-form-reset.ts";
 import { t } from "../i18n/t.tsx";
+import { ScheduleField } from "../websites/schedule-field.tsx";
+import { websitesQuery } from "../websites/website-queries.ts";
 
+/** Adds one page. A page that is refreshed regularly is among the websites, where its next refresh is shown. */
 export function AddUrl({ botSlug }: { botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
+  const bot = { workspaceId, botSlug };
   const [url, setUrl] = useState("");
+  const [refreshMinutes, setRefreshMinutes] = useState(0);
   const form = useFormReset(url === "");
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const adding = useMutation({
-    mutationFn: (added: string) => knowledge.addSource({ workspaceId, botSlug, url: added }),
+    mutationFn: async (added: string) => {
+      if (refreshMinutes === 0) await knowledge.addSource({ ...bot, url: added });
+      else await sites.putSite({ ...bot, url: added, refreshMinutes, singlePage: true });
+    },
     onSuccess: async (_, added) => {
       // Keeps the next address if the owner has already typed one.
       setUrl((current) => (current === added ? "" : current));
       announce(t("The page was added."));
-      await queryClient.invalidateQueries({ queryKey: sourcesKey(workspaceId, botSlug) });
+      await Promise.all([
+        queryClient.invalidateQueries({ queryKey: sourcesKey(workspaceId, botSlug) }),
+        queryClient.invalidateQueries(websitesQuery(bot)),
+      ]);
     },
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
@@ -44,6 +55,7 @@ export function AddUrl({ botSlug }: { botSlug: string }) {
           value={url}
           onChange={({ target }) => setUrl(target.value)}
         />
+        <ScheduleField minutes={refreshMinutes} onChange={setRefreshMinutes} />
         <button type="submit" className="button" disabled={adding.isPending}>
           <Icon name="link" />
           {adding.isPending ? t("Fetching…") : t("Add page")}

@@ -8,7 +8,7 @@ import { Confirm } from "../components/dialogs.tsx";
 import { Icon } from "../components/icon.tsx";
 import { formatNumber } from "../i18n/numbers.ts";
 import { t } from "../i18n/t.tsx";
-import { ChangeSchedule } from "./change-schedule.tsx";
+import { EditWebsite } from "./edit-website.tsx";
 import { type BotRef, websitesQuery } from "./website-queries.ts";
 
 const MESSAGES = {
@@ -27,7 +27,7 @@ export type WebsiteProps = {
 /** The buttons that change a website. */
 export function WebsiteActions({ bot, site, onRemoved }: WebsiteProps) {
   const { id, url, state, counts } = site;
-  const [open, setOpen] = useState<"schedule" | "remove" | undefined>();
+  const [open, setOpen] = useState<"edit" | "remove" | undefined>();
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const change = useMutation({
@@ -53,8 +53,13 @@ export function WebsiteActions({ bot, site, onRemoved }: WebsiteProps) {
       >
         {isCrawling ? t("Stop") : t("Refresh now")}
       </button>
-      <button type="button" className="button" onClick={() => setOpen("schedule")}>
-        {t("Change the schedule")}
+      <button
+        type="button"
+        className="button"
+        aria-label={t("Edit {name}", { name: url })}
+        onClick={() => setOpen("edit")}
+      >
+        {t("Edit")}
       </button>
       <button
         type="button"
@@ -65,7 +70,7 @@ export function WebsiteActions({ bot, site, onRemoved }: WebsiteProps) {
         <Icon name="trash" />
         {t("Remove")}
       </button>
-      {open === "schedule" && <ChangeSchedule bot={bot} site={site} onClose={() => setOpen(undefined)} />}
+      {open === "edit" && <EditWebsite bot={bot} site={site} onClose={() => setOpen(undefined)} />}
       <Confirm
         title={t("Remove the website?")}
         text={t("Its documents are removed too: {count}. The bot will no longer answer from {name}.", {

@@ -26,7 +26,7 @@ export function WebsiteRow({ bot, site, onRemoved }: WebsiteProps) {
         <Progress site={site} />
         {site.failure !== "" && <p className="form-error">{codeText(site.failureCode) ?? site.failure}</p>}
         <Facts facts={listFacts(site)} />
-        {failed > 0 && (
+        {failed > 0 && !site.singlePage && (
           <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
             <summary>{t("Pages that could not be read")}</summary>
             {isOpen && <FailedPages bot={bot} site={site} />}
@@ -56,7 +56,17 @@ function Progress({ site: { state, url, counts } }: { site: Site }) {
   );
 }
 
-function listFacts({ counts, refreshMinutes, endedAt, nextRunAt }: Site): (readonly [string, string])[] {
+function listFacts(site: Site): (readonly [string, string])[] {
+  const { singlePage, refreshMinutes, endedAt, nextRunAt } = site;
+  return [
+    ...(singlePage ? [] : listPageFacts(site)),
+    [t("Last refresh"), endedAt && formatDateTime(endedAt)],
+    [t("Next refresh"), nextRunAt && formatDateTime(nextRunAt)],
+    [t("Time between two refreshes"), refreshMinutes === 0 ? t("Only by hand") : formatRetention(refreshMinutes)],
+  ];
+}
+
+function listPageFacts({ counts, include, exclude, maxPages }: Site): (readonly [string, string])[] {
   const { found = 0, waiting = 0, documents = 0, unchanged = 0, failed = 0 } = counts ?? {};
   return [
     [t("Pages found"), formatNumber(found)],
@@ -64,8 +74,8 @@ function listFacts({ counts, refreshMinutes, endedAt, nextRunAt }: Site): (reado
     [t("Unchanged"), formatNumber(unchanged)],
     [t("Failed"), formatNumber(failed)],
     [t("Documents"), formatNumber(documents)],
-    [t("Last refresh"), endedAt && formatDateTime(endedAt)],
-    [t("Next refresh"), nextRunAt && formatDateTime(nextRunAt)],
-    [t("Time between two refreshes"), refreshMinutes === 0 ? t("Only by hand") : formatRetention(refreshMinutes)],
+    [t("Maximum number of pages"), formatNumber(maxPages)],
+    [t("Only pages with these paths"), include.join(" ")],
+    [t("No pages with these paths"), exclude.join(" ")],
   ];
 }

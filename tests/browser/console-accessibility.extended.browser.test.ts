@@ -37,6 +37,15 @@ describeInBrowser("accessibility of the console's screens", (fixture) => {
       { path: `/moderation?bot=${bot}`, button: "Edit the rule refund" },
       { path: `/moderation?bot=${bot}`, button: "Remove the rule refund" },
       { path: `/tools?bot=${bot}`, button: "Remove look_up_order" },
+      { path: `/tools?bot=${bot}`, button: "New tool" },
+      { path: `/knowledge?bot=${bot}`, button: "Add a website" },
+      { path: `/knowledge?bot=${bot}`, button: "Remove delivery.md" },
+      { path: `/knowledge/document?bot=${bot}&name=delivery.md`, button: "Rename" },
+      { path: `/knowledge/document?bot=${bot}&name=delivery.md`, button: "Remove" },
+      { path: `/answers?bot=${bot}`, button: "New answer" },
+      { path: "/visitors", button: "New identity key" },
+      { path: "/webhooks", button: "New webhook" },
+      { path: "/usage", button: "Change the thresholds" },
     ];
     for (const { path, button } of dialogs) {
       await page.goto(path);

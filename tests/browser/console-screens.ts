@@ -27,6 +27,7 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
     questions: ["Do you bake cakes to order?", "Can I order a cake?"],
     answer: "Yes, two days before.",
   });
+  await service.admin.sites.putSite({ workspaceId: CONSOLE_WORKSPACE, botSlug: bot, url: `https://${bot}.example/` });
   await service.admin.emails.addRecipient({ workspaceId: CONSOLE_WORKSPACE, address: `${bot}@example.com` });
   const { endpoint } = await service.admin.webhooks.createEndpoint({
     workspaceId: CONSOLE_WORKSPACE,
@@ -56,7 +57,13 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
     },
     { path: "/bots", heading: "Bots", link: "Bots", text: "Bakery guide" },
     { path: `/bots/${bot}`, heading: "Bakery guide", link: "Bots", text: "What visitors read" },
-    { path: `/knowledge?bot=${bot}&question=bread`, heading: "Knowledge", link: "Knowledge", text: "delivery.md" },
+    { path: `/knowledge?bot=${bot}&question=bread`, heading: "Knowledge", link: "Knowledge", text: `${bot}.example` },
+    {
+      path: `/knowledge/document?bot=${bot}&name=delivery.md`,
+      heading: "delivery.md",
+      link: "Knowledge",
+      text: "We deliver bread every morning before seven.",
+    },
     { path: `/answers?bot=${bot}`, heading: "Answers", link: "Answers", text: "Do you bake cakes to order?" },
     { path: `/moderation?bot=${bot}`, heading: "Moderation", link: "Moderation", text: "refund" },
     { path: `/tools?bot=${bot}`, heading: "Tools", link: "Tools", text: "look_up_order" },

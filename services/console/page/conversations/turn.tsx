@@ -160,7 +160,7 @@ function Knowledge({ used, passages }: KnowledgeProps) {
         {used.map(({ chunkId, source, heading, cited }) => (
           <li key={String(chunkId)}>
             <strong>{source || t("A document that was removed or replaced since")}</strong>
-            {heading && ` · ${heading}`} {cited && <span className="badge">{t("cited")}</span>}
+            {heading && ` · ${heading}`} {cited && <span className="badge neutral">{t("cited")}</span>}
             {passages.has(chunkId) && <p dir="auto">{passages.get(chunkId)}</p>}
           </li>
         ))}

@@ -125,13 +125,22 @@ describe("the README's commands", () => {
     ["How many messages do I get?", "A workspace gets 100 messages a month on the plan free, 5,000 on pro"],
     ["What does Parley need PostgreSQL for?", "In PostgreSQL, Parley stores everything that must last"],
     ["How do I change the colour?", "To change the colour, the name, the logo or the first message, open the bot"],
-    ["Can I talk to a person?", "Yes, you can talk to a person in the chat if the owner of the bot has switched it on.\n\n"],
+    [
+      "Can I talk to a person?",
+      "Yes, you can talk to a person in the chat if the owner of the bot has switched it on.\n\n",
+    ],
     [
       "Can visitors ask for a human?",
       "Yes, if you switch it on for the bot, visitors can ask for a person in the chat.\n\n— docs/faq.md",
     ],
-    ["Can Parley read my website?", "Yes, Parley can read your whole website and refresh it regularly.\n\n— docs/faq.md"],
-    ["Which models work?", "You can use the models of Anthropic, Amazon Bedrock, Gemini, Vertex AI and Mistral, and every"],
+    [
+      "Can Parley read my website?",
+      "Yes, Parley can read your whole website and refresh it regularly.\n\n— docs/faq.md",
+    ],
+    [
+      "Which models work?",
+      "You can use the models of Anthropic, Amazon Bedrock, Gemini, Vertex AI and Mistral, and every",
+    ],
     ["Was kostet der Versand?", "Der Versand kostet 4,90, ab 50,00 nichts.\n\n— Beispielladen"],
     ["Comment payer ?", "Vous pouvez payer par carte, par virement ou sur facture.\n\n— Boutique d'exemple"],
     ["What is the weather in Paris?", "Sorry, I don't know."],

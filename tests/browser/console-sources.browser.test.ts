@@ -13,7 +13,9 @@ describeInBrowser("the sources of replies in the console", (fixture) => {
     const bot = await addBot(service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/bots/${bot}`, "Bakery guide");
-    await page.field("Sources below answers").selectOption({ label: "All documents: pages with links, others with their names" });
+    await page
+      .field("Sources below answers")
+      .selectOption({ label: "All documents: pages with links, others with their names" });
     await page.button("Save").press("Enter");
     await eventually(() => page.announcement.innerText()).toContain("Saved.");
     const { bot: stored } = await service.admin.bots.getBot({ workspaceId: CONSOLE_WORKSPACE, slug: bot });

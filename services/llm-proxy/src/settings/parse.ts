@@ -2,6 +2,7 @@ import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { LineCounter, parse, YAMLParseError } from "yaml";
 import schema from "../../llm-config.schema.json" with { type: "json" };
 import { SettingsError } from "./error.ts";
+import { findEntryProblems, KINDS } from "./kinds.ts";
 import { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 import { PRESETS, type Preset, type PresetName } from "./presets.ts";
 import { findKindProblems } from "./sampling.ts";
@@ -11,12 +12,11 @@ import {
   type CommonSettings,
   createBuiltinSettings,
   DEFAULT_TOOL_LIMITS,
+  type Kind,
   type MaxTokensParameter,
-  type NativeKind,
   type NativeSettings,
   type OpenAiSettings,
   PROVIDER_DEFAULTS,
-  type ProviderSettings,
   type Sampling,
   type Settings,
   type ToolSecret,
@@ -24,9 +24,10 @@ import {
 
 type NumericSettings<T> = Partial<Record<keyof T, number>>;
 
-type ProviderEntry = {
+/** A provider in LLM_CONFIG. */
+export type ProviderEntry = {
   preset?: PresetName;
-  kind?: "openai" | NativeKind;
+  kind?: Kind;
   base_url?: string;
   project?: string;
   region?: string;
@@ -126,14 +127,15 @@ function readProvider(
 ): OpenAiSettings | NativeSettings {
   const preset: Partial<Preset> = entry.preset === undefined ? {} : PRESETS[entry.preset];
   const kind = entry.kind ?? preset.kind ?? "openai";
-  const { [kind]: cloud } = CLOUDS;
-  const baseUrl = entry.base_url ?? (cloud === undefined ? preset.baseUrl : cloud.buildUrl(entry));
-  const required = cloud?.required ?? "base_url";
-  if (baseUrl === undefined) problems.push(`providers.${name}: ${required} is missing`);
+  const { buildUrl, urlSettings = "base_url" } = KINDS[kind];
+  const baseUrl = entry.base_url ?? preset.baseUrl ?? buildUrl?.(entry);
+  if (baseUrl === undefined) problems.push(`providers.${name}: ${urlSettings} is missing`);
   else if (!URL.canParse(baseUrl)) problems.push(`providers.${name}: base_url is not a URL`);
   const keyName = entry.api_key_env ?? preset.apiKeyEnv;
   const apiKey =
     keyName === undefined ? undefined : readRequiredSecret(`providers.${name}`, keyName, options, problems);
+  for (const problem of findEntryProblems(kind, entry, keyName !== undefined))
+    problems.push(`providers.${name}: ${problem}`);
   const settings = {
     name,
     baseUrl: baseUrl ?? "",
@@ -152,44 +154,10 @@ function readProvider(
     const maxTokensParameter = entry.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";
     return { kind, ...settings, includeUsage: entry.include_usage ?? preset.includeUsage ?? true, maxTokensParameter };
   }
-  if (kind === "vertex" && keyName !== undefined)
-    problems.push(`providers.${name}: api_key_env is not for the kind vertex, which uses Google's default credentials`);
-  if (kind === "bedrock" && keyName === undefined && entry.region === undefined && baseUrl !== undefined)
-    problems.push(`providers.${name}: region is missing`);
-  if (cloud === undefined && keyName === undefined) problems.push(`providers.${name}: api_key_env is missing`);
-  for (const setting of ["include_usage", "max_tokens_parameter"] as const)
-    if (entry[setting] !== undefined) problems.push(`providers.${name}: ${setting} is only for the kind openai`);
   return { kind, ...settings, region: entry.region ?? "" };
 }
 
-type Cloud = {
-  /** The settings that `buildUrl` needs. */
-  required: string;
-  /** Returns the URL of the API; undefined if a setting is missing. */
-  buildUrl(entry: ProviderEntry): string | undefined;
-};
-
-/** By kind: the clouds, whose credentials are a machine's or a cluster's. */
-const CLOUDS: Partial<Record<"openai" | NativeKind, Cloud>> = {
-  vertex: { required: "project or location", buildUrl: buildVertexUrl },
-  bedrock: { required: "region", buildUrl: buildBedrockUrl },
-};
-
-function buildBedrockUrl({ region }: ProviderEntry): string | undefined {
-  if (region === undefined) return undefined;
-  return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
-}
-
-/** Returns undefined if the project or the location is missing. */
-function buildVertexUrl({ project, location }: ProviderEntry): string | undefined {
-  if (project === undefined || location === undefined) return undefined;
-  const isMultiRegion = location === "eu" || location === "us";
-  const regionalHost = isMultiRegion ? `aiplatform.${location}.rep` : `${location}-aiplatform`;
-  const host = location === "global" ? "aiplatform" : regionalHost;
-  return `https://${host}.googleapis.com/v1beta1/projects/${project}/locations/${location}/publishers/google`;
-}
-
-function readSampling(owner: string, kind: "openai" | NativeKind, entry: ProviderEntry, problems: string[]): Sampling {
+function readSampling(owner: string, kind: Kind, entry: ProviderEntry, problems: string[]): Sampling {
   const { temperature, top_p: topP, reasoning_effort: reasoningEffort, max_output_tokens: maxOutputTokens } = entry;
   const sampling = {
     ...(temperature !== undefined && { temperature }),
@@ -264,8 +232,8 @@ export function findUnknownModels(settings: Settings): string[] {
     );
   }
   const { embeddings } = settings;
-  const isOwner = ({ name }: ProviderSettings) => embeddings?.model.startsWith(`${name}:`) === true;
-  if (settings.providers.some((each) => isOwner(each) && each.kind !== "openai" && each.kind !== "builtin")) {
+  const owner = settings.providers.find(({ name }) => embeddings?.model.startsWith(`${name}:`));
+  if (owner !== undefined && owner.kind !== "builtin" && !KINDS[owner.kind].hasEmbeddings) {
     problems.push(
       `embeddings.model ${embeddings?.model} is a model of a provider without embeddings: only the kind openai has them`,
     );

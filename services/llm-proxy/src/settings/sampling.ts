@@ -1,5 +1,6 @@
 import type { ModelSettings } from "@parley/rpc/llm";
-import type { NativeKind, OpenAiSettings, RemoteSettings, Sampling } from "./settings.ts";
+import { KINDS } from "./kinds.ts";
+import type { Kind, OpenAiSettings, RemoteSettings, Sampling } from "./settings.ts";
 
 /** By setting: its name in LLM_CONFIG, in the CLI's options and in the errors. */
 export const SETTING_NAMES = {
@@ -31,13 +32,10 @@ export function resolveSampling(provider: Sampling, bot: Sampling): Sampling {
   return { ...provider, ...bot, ...(limits.length > 0 && { maxOutputTokens: Math.min(...limits) }) };
 }
 
-/** The highest temperature that a provider's own API accepts; the schema has OpenAI's. */
-const MAX_TEMPERATURES: Partial<Record<"openai" | NativeKind, number>> = { anthropic: 1, bedrock: 1, mistral: 1.5 };
-
 /** Returns the problems that all models of an API have with settings. */
-export function findKindProblems(kind: "openai" | NativeKind, sampling: Sampling): SamplingProblem[] {
+export function findKindProblems(kind: Kind, sampling: Sampling): SamplingProblem[] {
   const problems: SamplingProblem[] = [];
-  const { [kind]: maxTemperature = Infinity } = MAX_TEMPERATURES;
+  const { maxTemperature = Infinity, acceptsOneOfSampling } = KINDS[kind];
   const { temperature, topP, reasoningEffort = "none" } = sampling;
   if (temperature !== undefined && temperature > maxTemperature)
     problems.push({
@@ -45,17 +43,17 @@ export function findKindProblems(kind: "openai" | NativeKind, sampling: Sampling
       sentence: `temperature must be at most ${maxTemperature} for the kind ${kind}`,
     });
   const chosen = [temperature !== undefined, topP !== undefined, reasoningEffort !== "none"].filter(Boolean);
-  if (kind === "anthropic" && chosen.length > 1)
+  if (acceptsOneOfSampling && chosen.length > 1)
     problems.push({
       setting: temperature === undefined ? "topP" : "temperature",
-      sentence: "Anthropic accepts only one of temperature, top_p and reasoning_effort",
+      sentence: `the kind ${kind} accepts only one of temperature, top_p and reasoning_effort`,
     });
   return problems;
 }
 
 /** Returns the first problem that a model is known to have with settings. Models behind other OpenAI-compatible servers are not known. */
 export function findKnownProblem(
-  settings: RemoteSettings & { kind: "openai" | NativeKind },
+  settings: RemoteSettings & { kind: Kind },
   model: string,
   sampling: Sampling,
 ): SamplingProblem | undefined {

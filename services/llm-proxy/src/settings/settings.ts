@@ -90,6 +90,9 @@ export type OpenAiSettings = RemoteSettings & {
 /** An API other than OpenAI's. */
 export type NativeKind = "anthropic" | "bedrock" | "google" | "mistral" | "vertex";
 
+/** The API of a provider that is reached over HTTP. */
+export type Kind = "openai" | NativeKind;
+
 export type NativeSettings = RemoteSettings & {
   kind: NativeKind;
   /** The AWS region of the kind bedrock; empty for the other kinds. It may be empty with a key. */

@@ -20,7 +20,7 @@ async function listLoadedPackages(kind: string | undefined): Promise<string[]> {
       ? ""
       : `const { createNativeProvider } = await import(${url("./native.client.ts")});
          createNativeProvider(${JSON.stringify(settings(kind))});
-         await (await import(${url("./models.client.ts")})).loadModels(${JSON.stringify(kind)});`;
+         await (await import(${url("./native-apis.client.ts")})).NATIVE_APIS[${JSON.stringify(kind)}].load();`;
   const script = `
     import { registerHooks } from "node:module";
     const loaded = new Set();

@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import type { NativeSettings, Sampling, SamplingProblem } from "../../settings/index.ts";
+import { hasCloudCredentials, type NativeSettings, type Sampling, type SamplingProblem } from "../../settings/index.ts";
 import { createTruncatedFailure, failureFromConnectError, failureFromReason } from "../failure.ts";
 import { createAgent } from "../http/agent.client.ts";
 import { READER_STOPPED, type ResponseBody, readText, StreamedResponse } from "../http/response-body.ts";
@@ -7,11 +7,11 @@ import { createStreamingFetch, MAX_ERROR_BODY_BYTES } from "../http/streaming-fe
 import type { CompletionRequest, Provider } from "../provider.ts";
 import { readProviderError } from "../provider-error.ts";
 import { WellFormedTextBuffer } from "../well-formed-text.ts";
-import { createEventCheck, createFrameCheck } from "./body-check.ts";
-import { cacheMarkOf } from "./cache-mark.ts";
+import { createEventCheck } from "./body-check.ts";
 import { toWebStream } from "./event-stream-body.ts";
 import { failureFromCredentialsError, isRefusal, toFailure } from "./failure.ts";
-import { type CreateModel, loadModels } from "./models.client.ts";
+import type { CreateModel, NativeApi } from "./native-api.ts";
+import { NATIVE_APIS } from "./native-apis.client.ts";
 import { findRefusedSetting } from "./refused-setting.ts";
 import { renderMessages, renderResults } from "./render-messages.ts";
 import { StreamReader } from "./stream-reader.ts";
@@ -26,20 +26,21 @@ const DRAIN_MS = 1_000;
 export function createNativeProvider(settings: NativeSettings, proxyUrl?: string): Provider {
   const agent = createAgent(settings, proxyUrl);
   const send = createStreamingFetch(agent);
-  const models = loadModels(settings.kind);
+  const { [settings.kind]: api } = NATIVE_APIS;
+  const models = api.load();
   // The error is reported by the requests that await the promise.
   models.catch(() => undefined);
   return {
     hasModel: () => true,
-    findSettingProblem: (model, checked) => findSettingProblem(settings, model, checked),
-    stream: async (request) => stream({ createModel: await models, settings, send }, request),
+    findSettingProblem: (model, checked) => findSettingProblem({ api, settings }, model, checked),
+    stream: async (request) => stream({ api, createModel: await models, settings, send }, request),
     close: () => agent.close(),
   };
 }
 
-type Connection = { createModel: CreateModel; settings: NativeSettings; send: typeof fetch };
+type Connection = { api: NativeApi; createModel: CreateModel; settings: NativeSettings; send: typeof fetch };
 
-async function stream({ createModel, settings, send }: Connection, request: CompletionRequest): Promise<void> {
+async function stream({ api, createModel, settings, send }: Connection, request: CompletionRequest): Promise<void> {
   let body: ResponseBody | undefined;
   let isSent = false;
   const fetchBody: typeof fetch = async (url, init) => {
@@ -47,12 +48,12 @@ async function stream({ createModel, settings, send }: Connection, request: Comp
     const response = await sendRequest(send, url, init);
     if (!(response instanceof StreamedResponse)) return response;
     body = response.stream;
-    const check = settings.kind === "bedrock" ? createFrameCheck() : createEventCheck();
+    const check = (api.createBodyCheck ?? createEventCheck)();
     return new Response(toWebStream(body, { check, onBytes: request.onSignOfLife }), response);
   };
   const openStream = async () => {
     const model = await createModel({ settings, model: request.model, fetch: fetchBody });
-    return model.doStream(createOptions(settings, request));
+    return model.doStream(createOptions(api, request));
   };
   try {
     const result = await waitUnlessAborted(openStream(), request.signal).catch((error: unknown) => {
@@ -74,11 +75,6 @@ async function stream({ createModel, settings, send }: Connection, request: Comp
   }
 }
 
-/** Whether the credentials come from the cloud, and not from a key. */
-function hasCloudCredentials({ kind, apiKey }: NativeSettings): boolean {
-  return kind === "vertex" || (kind === "bedrock" && apiKey === undefined);
-}
-
 /** Waits for a result. Rejects with the signal's reason if it is aborted, because libraries for credentials do not use the signal. */
 async function waitUnlessAborted<T>(result: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -92,15 +88,14 @@ async function waitUnlessAborted<T>(result: PromiseLike<T>, signal: AbortSignal)
   }
 }
 
-function createOptions(settings: NativeSettings, request: CompletionRequest): LanguageModelV4CallOptions {
+function createOptions(api: NativeApi, request: CompletionRequest): LanguageModelV4CallOptions {
   const { tools, mustAnswerWithoutTools, toolRounds, signal } = request;
-  const cacheMark = cacheMarkOf(settings.kind, request.model);
-  // Bedrock accepts calls only in requests with tools, so with the choice "none" the package removes the tools, the calls and their results.
-  const losesCalls = settings.kind === "bedrock" && mustAnswerWithoutTools;
+  const cacheMark = api.findCacheMark?.(request.model);
   return {
-    prompt: losesCalls
-      ? [...renderMessages({ ...request, toolRounds: [] }, cacheMark), ...renderResults(toolRounds)]
-      : renderMessages(request, cacheMark),
+    prompt:
+      api.losesCallsWithoutTools && mustAnswerWithoutTools
+        ? [...renderMessages({ ...request, toolRounds: [] }, cacheMark), ...renderResults(toolRounds)]
+        : renderMessages(request, cacheMark),
     abortSignal: signal,
     ...renderSampling(request.sampling),
     ...(tools.length > 0 && {
@@ -121,13 +116,13 @@ function renderSampling({ reasoningEffort, ...rest }: Sampling) {
 
 /** Lets the package build a request with the settings, and returns the first of its warnings about a setting. Sends nothing. */
 async function findSettingProblem(
-  settings: NativeSettings,
+  { api, settings }: Pick<Connection, "api" | "settings">,
   model: string,
   { sampling, asked }: { sampling: Sampling; asked: Sampling },
 ): Promise<SamplingProblem | undefined> {
-  // The models of Vertex are Google's. A key instead of the cloud's credentials, because nothing is sent.
-  const createModel = await loadModels(settings.kind === "vertex" ? "google" : settings.kind);
+  const createModel = await (api.loadOffline ?? api.load)();
   const fetchNothing = async () => new Response(NO_EVENTS, { headers: { "content-type": "text/event-stream" } });
+  // A key instead of the cloud's credentials, because nothing is sent.
   const built = await createModel({ settings: { ...settings, apiKey: "none" }, model, fetch: fetchNothing });
   const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "Hello" }] }];
   const { stream } = await built.doStream({ prompt, ...renderSampling(sampling) });

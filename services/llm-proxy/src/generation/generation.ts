@@ -54,7 +54,7 @@ export class Generation {
   #attempts: readonly GenerationAttempt[] = [];
   /** `model` is the model that called the tools. */
   #toolRounds: readonly (ToolRound & { model: string })[] = [];
-  /** False once the model's provider has refused the built-in tool. */
+  /** False once the current model's provider has refused the built-in tool. */
   #offersTools = true;
   #toolCalls = 0;
   #toolsMs = 0;
@@ -164,6 +164,7 @@ export class Generation {
       if (next === "end") return { ending: toEnding(failure), completion };
       if (next === "failover") {
         this.#candidates = others;
+        this.#offersTools = true;
         attemptsOfModel = 0;
       } else if (!(await pause(delayMs, this.#signal))) return { ending: toEnding(this.#signal.reason), completion };
     }

@@ -18,6 +18,7 @@ beforeAll(async () => {
     config: `
       providers:
         bedrock: { ${settings}, region: eu-central-1 }
+        sovereign: { ${settings}, region: eusc-de-east-1 }
         cold: { ${settings}, region: us-east-1 }
         other: { base_url: "${provider.url}" }
       routes:
@@ -49,6 +50,11 @@ test("signs requests with the role of the pod's service account, and asks for it
     RoleArn: "arn:aws:iam::123456789012:role/parley",
     WebIdentityToken: "token-of-the-pod",
   });
+});
+
+test("signs requests for the region of another partition of AWS", async () => {
+  expect(statusOf(await proxy.generate({ model: `sovereign:${CLAUDE}` }))).toBe("COMPLETE");
+  expect(provider.requests[0]?.headers.authorization).toContain("/eusc-de-east-1/bedrock/aws4_request");
 });
 
 test("marks what Bedrock caches, for the models that accept it", async () => {

@@ -61,9 +61,20 @@ export function findEntryProblems(kind: Kind, entry: ProviderEntry, hasKey: bool
   return problems;
 }
 
+/** By the beginning of a region's name: the domain of AWS's other partitions. */
+const AWS_DOMAINS: Readonly<Record<string, string>> = {
+  "cn-": "amazonaws.com.cn",
+  "eusc-": "amazonaws.eu",
+  "us-iso-": "c2s.ic.gov",
+  "us-isob-": "sc2s.sgov.gov",
+  "eu-isoe-": "cloud.adc-e.uk",
+  "us-isof-": "csp.hci.ic.gov",
+};
+
 function buildBedrockUrl({ region }: ProviderEntry): string | undefined {
   if (region === undefined) return undefined;
-  return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
+  const [, domain = "amazonaws.com"] = Object.entries(AWS_DOMAINS).find(([begin]) => region.startsWith(begin)) ?? [];
+  return `https://bedrock-runtime.${region}.${domain}`;
 }
 
 /** Returns undefined if the project or the location is missing. */

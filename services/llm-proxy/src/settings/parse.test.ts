@@ -65,7 +65,7 @@ describe("parseSettings", () => {
       baseUrl: "https://api.openai.com/v1",
       apiKey: "sk-1",
       ...PROVIDER_DEFAULTS,
-      contextWindows: { "*": 128_000, "gpt-4": 8_192, "gpt-3.5-turbo": 16_385 },
+      contextWindows: PRESETS.openai.contextWindows,
     });
     expect(groq).toMatchObject({
       kind: "openai",
@@ -163,6 +163,8 @@ describe("parseSettings", () => {
     ["eu-central-1", "https://bedrock-runtime.eu-central-1.amazonaws.com"],
     ["cn-north-1", "https://bedrock-runtime.cn-north-1.amazonaws.com.cn"],
     ["us-gov-west-1", "https://bedrock-runtime.us-gov-west-1.amazonaws.com"],
+    ["eusc-de-east-1", "https://bedrock-runtime.eusc-de-east-1.amazonaws.eu"],
+    ["us-isob-east-1", "https://bedrock-runtime.us-isob-east-1.sc2s.sgov.gov"],
   ])("Bedrock has the URL of the region %s, and needs no key", (region, baseUrl) => {
     const [provider] = parse(`providers: { b: { preset: bedrock, region: ${region} } }`).providers;
     expect(provider).toMatchObject({ kind: "bedrock", baseUrl, region, apiKey: undefined });

@@ -147,7 +147,7 @@ function readProvider(
     concurrency: override(PROVIDER_DEFAULTS.concurrency, entry.concurrency),
     breaker: override(PROVIDER_DEFAULTS.breaker, entry.breaker),
     prices: entry.prices ?? {},
-    contextWindows: { ...PROVIDER_DEFAULTS.contextWindows, ...preset.contextWindows, ...entry.context_windows },
+    contextWindows: mergeWindows(preset.contextWindows, entry.context_windows),
     checkModel: entry.check_model === undefined ? "" : `${name}:${entry.check_model}`,
   };
   if (kind === "openai") {
@@ -155,6 +155,17 @@ function readProvider(
     return { kind, ...settings, includeUsage: entry.include_usage ?? preset.includeUsage ?? true, maxTokensParameter };
   }
   return { kind, ...settings, region: entry.region ?? "" };
+}
+
+/** Returns the operator's windows before the preset's, so they win. Of the operator's, a name without `*` applies first, and then the longest name. */
+function mergeWindows(
+  ofPreset: CommonSettings["contextWindows"] = PROVIDER_DEFAULTS.contextWindows,
+  ofEntry: CommonSettings["contextWindows"] = {},
+): CommonSettings["contextWindows"] {
+  const rank = (name: string) => (name.includes("*") ? name.length : Infinity);
+  const ordered = Object.keys(ofEntry).toSorted((one, other) => Math.sign(rank(other) - rank(one)) || 0);
+  const names = new Set([...ordered, ...Object.keys(ofPreset)]);
+  return Object.fromEntries([...names].map((name) => [name, ofEntry[name] ?? ofPreset[name] ?? 0]));
 }
 
 function readSampling(owner: string, kind: Kind, entry: ProviderEntry, problems: string[]): Sampling {

@@ -10,10 +10,33 @@ export type Preset = {
   apiKeyEnv?: string;
   /** Whether requests ask for token counts. */
   includeUsage: boolean;
-  /** The tokens of a model's context window, by model name; `*` for every other model: the smallest of the provider's current models. */
+  /** The tokens of a model's context window, as in the settings; `*`: the smallest of the provider's current models. */
   contextWindows: Readonly<Record<string, number>>;
   /** Default: max_tokens. */
   maxTokensParameter?: MaxTokensParameter;
+};
+
+/** A name can begin with the region of an inference profile, and end with a version. */
+const BEDROCK_WINDOWS = {
+  "*ai21.jamba-*": 256_000,
+  "*amazon.nova-lite-*": 300_000,
+  "*amazon.nova-pro-*": 300_000,
+  "*amazon.nova-premier-*": 1_000_000,
+  "*amazon.titan-text-lite-*": 4_096,
+  "*amazon.titan-text-express-*": 8_192,
+  "*amazon.titan-text-premier-*": 32_000,
+  "*anthropic.claude-instant-*": 100_000,
+  "*anthropic.claude-v2": 100_000,
+  "*anthropic.claude-*": 200_000,
+  "*cohere.command-text-*": 4_096,
+  "*cohere.command-light-*": 4_096,
+  "*meta.llama3-8b-*": 8_192,
+  "*meta.llama3-70b-*": 8_192,
+  "*mistral.mistral-7b-*": 32_000,
+  "*mistral.mistral-large-2402-*": 32_000,
+  "*mistral.mistral-small-2402-*": 32_000,
+  "*mistral.mixtral-*": 32_000,
+  "*": 128_000,
 };
 
 /** By the value of `preset` in LLM_CONFIG. */
@@ -22,7 +45,7 @@ export const PRESETS = {
     baseUrl: "https://api.openai.com/v1",
     apiKeyEnv: "OPENAI_API_KEY",
     includeUsage: true,
-    contextWindows: { "*": 128_000, "gpt-4": 8_192, "gpt-3.5-turbo": 16_385 },
+    contextWindows: { "gpt-4": 8_192, "gpt-4-0*": 8_192, "gpt-3.5-*": 16_385, "*": 128_000 },
     maxTokensParameter: "max_completion_tokens",
   },
   // base_url is https://RESOURCE.openai.azure.com/openai/v1. A model's name is that of its Azure deployment.
@@ -55,7 +78,7 @@ export const PRESETS = {
   // Without a key: Google's default credentials, such as the workload identity of a cluster.
   vertex: { kind: "vertex", includeUsage: true, contextWindows: { "*": 1_000_000 } },
   // Without a key: the credentials of AWS, such as the role of a cluster's service account.
-  bedrock: { kind: "bedrock", includeUsage: true, contextWindows: { "*": 128_000 } },
+  bedrock: { kind: "bedrock", includeUsage: true, contextWindows: BEDROCK_WINDOWS },
   "google-compatible": {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     apiKeyEnv: "GEMINI_API_KEY",

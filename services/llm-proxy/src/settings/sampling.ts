@@ -1,5 +1,6 @@
 import type { ModelSettings } from "@parley/rpc/llm";
 import { KINDS } from "./kinds.ts";
+import { findOpenAiRefusal } from "./openai-models.ts";
 import type { Kind, OpenAiSettings, RemoteSettings, Sampling } from "./settings.ts";
 
 /** By setting: its name in LLM_CONFIG, in the CLI's options and in the errors. */
@@ -65,18 +66,7 @@ function isOpenAi({ kind, baseUrl }: Pick<OpenAiSettings, "baseUrl"> & { kind: s
   return kind === "openai" && URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.openai.com";
 }
 
-/** OpenAI's reasoning models, but not the chat variants, such as gpt-5-chat-latest. */
-const REASONING_MODEL = /^(o\d|gpt-5(?!.*-chat))/;
-/** These also accept a temperature and top_p, but only without reasoning. */
-const OPTIONAL_REASONING_MODEL = /^gpt-5\.\d/;
-const CHAT_MODEL = /^(gpt-[34]|chatgpt-)/;
-
 function findOpenAiProblem(model: string, sampling: Sampling): SamplingProblem | undefined {
-  const { reasoningEffort } = sampling;
-  if (reasoningEffort !== undefined && CHAT_MODEL.test(model))
-    return { setting: "reasoningEffort", sentence: `reasoning_effort is not accepted by ${model}` };
-  const isReasoning = OPTIONAL_REASONING_MODEL.test(model) ? (reasoningEffort ?? "none") !== "none" : true;
-  if (!REASONING_MODEL.test(model) || !isReasoning) return undefined;
-  const setting = (["temperature", "topP"] as const).find((each) => sampling[each] !== undefined);
-  return setting && { setting, sentence: `${SETTING_NAMES[setting]} is not accepted by ${model} while it reasons` };
+  const refusal = findOpenAiRefusal(model, sampling);
+  return refusal && { setting: refusal.setting, sentence: `${SETTING_NAMES[refusal.setting]} ${refusal.rule}` };
 }

@@ -56,7 +56,10 @@ export type CommonSettings = {
   breaker: BreakerPolicy;
   /** By model name without the provider; `*` for every other model. */
   prices: Readonly<Record<string, Price>>;
-  /** The tokens of a model's context window, by model name without the provider; `*` for every other model. Empty without limits. */
+  /**
+   * The tokens of a model's context window, by model name without the provider. `*` in a name matches any text. The first name that matches applies.
+   * Empty without limits.
+   */
   contextWindows: Readonly<Record<string, number>>;
   /** The model of `parley provider check`, as `<provider>:<model_name>`; empty when none is known. */
   checkModel: string;
@@ -174,8 +177,16 @@ export function createBuiltinSettings(): BuiltinSettings {
 }
 
 /** Returns the tokens of a model's context window; undefined without a limit. */
-export function findContextWindow({ contextWindows }: CommonSettings, model: string): number | undefined {
-  return Object.hasOwn(contextWindows, model) ? contextWindows[model] : contextWindows["*"];
+export function findContextWindow(
+  { contextWindows }: Pick<CommonSettings, "contextWindows">,
+  model: string,
+): number | undefined {
+  return Object.entries(contextWindows).find(([pattern]) => matches(pattern, model))?.[1];
+}
+
+function matches(pattern: string, model: string): boolean {
+  const parts = pattern.split("*").map((part) => part.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`).test(model);
 }
 
 /** Returns the models that the settings name, as `<provider>:<model_name>`. The set may also contain an empty text, a route or `<provider>:*`. */

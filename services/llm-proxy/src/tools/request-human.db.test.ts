@@ -8,7 +8,10 @@ let proxy: TestProxy;
 beforeAll(async () => {
   provider = await startFakeProvider();
   proxy = await startTestProxy({
-    config: `providers: { fake: { base_url: "${provider.url}", retries: { max_attempts: 1 } } }`,
+    config: `
+      providers: { fake: { base_url: "${provider.url}", retries: { max_attempts: 1 } } }
+      routes: { two: ["fake:old", "fake:new"] }
+    `,
   });
 });
 afterAll(async () => {
@@ -18,10 +21,10 @@ afterAll(async () => {
 beforeEach(() => provider.reset());
 
 /** Runs a generation, and returns its events and the names of the tools in each request. */
-async function ask(replies: Reply[], canRequestHuman = true) {
+async function ask(replies: Reply[], { canRequestHuman = true, model = "fake:m" } = {}) {
   provider.script(replies);
   const messages = [{ role: Role.USER, content: "A person, please." }];
-  const events = await proxy.generate({ model: "fake:m", prompt: { canRequestHuman, messages } });
+  const events = await proxy.generate({ model, prompt: { canRequestHuman, messages } });
   const offered = provider.requests.map(({ body }) => {
     const { tools = [] } = body as { tools?: { function: { name: string } }[] };
     return tools.map((each) => each.function.name);
@@ -38,7 +41,7 @@ test("a model asks for a person, and then answers", async () => {
 });
 
 test("a model cannot ask for a person unless the prompt permits it", async () => {
-  const { status, offered } = await ask([{ tokens: ["Hello."] }], false);
+  const { status, offered } = await ask([{ tokens: ["Hello."] }], { canRequestHuman: false });
   expect([status, offered]).toEqual(["COMPLETE", [[]]]);
 });
 
@@ -50,4 +53,10 @@ test.each([400, 404])("a model whose provider refuses tools with status %i answe
 test("a request that is refused without the tool too fails", async () => {
   const { status, offered } = await ask([{ status: 400 }, { status: 400 }, { tokens: ["Hello."] }]);
   expect([status, offered]).toEqual(["PROVIDER_ERROR", [["request_human"], []]]);
+});
+
+test("the next model of a route gets the tool that the first one has refused", async () => {
+  const replies = [{ status: 400 }, { status: 500 }, { tokens: ["Hello."] }];
+  const { events, offered } = await ask(replies, { model: "route:two" });
+  expect([events.end.model, offered]).toEqual(["fake:new", [["request_human"], [], ["request_human"]]]);
 });

@@ -107,7 +107,6 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
 /** The environment variable with a provider's API key, by the provider's preset (services/llm-proxy/src/settings/presets.ts). */
 export const PRESET_KEY_VARIABLES: Readonly<Record<string, string>> = {
   openai: "OPENAI_API_KEY",
-  azure: "AZURE_OPENAI_API_KEY",
   anthropic: "ANTHROPIC_API_KEY",
   google: "GEMINI_API_KEY",
   mistral: "MISTRAL_API_KEY",

@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 import { Role } from "@parley/rpc/llm";
 import { type FakeProvider, startFakeProvider, startToolServer, type ToolServer } from "@parley/test-support";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type AwsCloud, startAwsCloud } from "../testing/aws-cloud.ts";
+import { startAwsCloud } from "../testing/aws-cloud.ts";
 import { startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
+import type { TokenService } from "../testing/token-service.ts";
 
 let provider: FakeProvider;
 let tools: ToolServer;
-let cloud: AwsCloud;
+let cloud: TokenService;
 let proxy: TestProxy;
 beforeAll(async () => {
   [provider, tools] = await Promise.all([startFakeProvider(), startToolServer()]);

@@ -150,7 +150,7 @@ export class ProviderCatalog {
 
 function createProvider(settings: ProviderSettings, proxyUrl: string | undefined): Provider {
   if (settings.kind === "builtin") return createBuiltinProvider();
-  return settings.kind === "openai"
+  return settings.kind === "openai" || settings.kind === "azure"
     ? createOpenAiProvider(settings, proxyUrl)
     : createNativeProvider(settings, proxyUrl);
 }

@@ -109,6 +109,18 @@ export function failureFromConnectError(error: unknown): ProviderFailure {
     : new ProviderFailure("provider_error", "connect", { isRetryable: true, isProviderFault: true, detail });
 }
 
+/**
+ * Maps an error of the library that gets credentials from the machine, the cluster or the cloud. Its message can contain a token, so only Azure's code of the
+ * error is reported.
+ */
+export function failureFromCredentialsError(error: unknown): ProviderFailure {
+  const errors = listErrorAndCauses(error);
+  const detail = errors.at(0)?.name ?? typeof error;
+  const [message = ""] = errors.flatMap((each) => /\bAADSTS\d{4,9}\b/.exec(each.message) ?? []);
+  const sentError = { ...NO_PROVIDER_ERROR, message };
+  return new ProviderFailure("provider_auth", "credentials", { isRetryable: true, detail, sentError });
+}
+
 /** Maps an error that occurred while a response's body was read: the connection was closed or reset before the end. */
 export function failureFromBodyError(error: unknown): ProviderFailure {
   return createTruncatedFailure({ detail: error instanceof Error ? error.name : typeof error, cause: error });

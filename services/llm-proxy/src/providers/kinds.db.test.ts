@@ -13,9 +13,10 @@ import {
   type ToolServer,
 } from "@parley/test-support";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Cloud, startCloud } from "../testing/cloud.ts";
+import { startGoogleCloud } from "../testing/google-cloud.ts";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
 import { definePortableRows } from "../testing/portable-rows.ts";
+import type { TokenService } from "../testing/token-service.ts";
 
 const KEY = "key-of-the-provider";
 const SIGNATURE = "c2lnbmF0dXJlLW9mLXRoZS10aG91Z2h0cw==";
@@ -33,6 +34,14 @@ const KINDS = {
     hasSignatures: false,
     thinking: { model: "o4-mini", body: '"reasoning_effort":"low"' },
     // The models of a server that is not OpenAI's are not known.
+    refused: undefined,
+  },
+  azure: {
+    keyHeader: "authorization",
+    key: `Bearer ${KEY}`,
+    hasSignatures: false,
+    thinking: { model: "o4-mini", body: '"reasoning_effort":"low"' },
+    // The names of deployments do not tell their models.
     refused: undefined,
   },
   anthropic: {
@@ -101,13 +110,14 @@ type Settings = MessageInitShape<typeof ModelSettingsSchema>;
 let provider: FakeProvider;
 let other: FakeProvider;
 let tools: ToolServer;
-let cloud: Cloud;
+let cloud: TokenService;
 let proxy: TestProxy;
 beforeAll(async () => {
   [provider, other, tools] = await Promise.all([startFakeProvider(), startFakeProvider(), startToolServer()]);
-  cloud = await startCloud();
+  cloud = await startGoogleCloud();
   const unreachable = `http://127.0.0.1:${await freePort()}/v1`;
-  const urlOf = (kind: string) => (kind === "mistral" ? provider.url.replace("/v1", "/mistral/v1") : provider.url);
+  const paths: Record<string, string> = { mistral: "/mistral/v1", azure: "/openai/v1" };
+  const urlOf = (kind: string) => provider.url.replace("/v1", paths[kind] ?? "/v1");
   // With an address, Vertex needs neither a project nor a location.
   const keyOf = (kind: string) => (kind === "vertex" ? "headers: {}" : "api_key_env: KEY");
   const providersOf = (kind: string) => `
@@ -128,6 +138,7 @@ beforeAll(async () => {
           breaker: { failures: 3, cooldown_ms: 60000 }
         warm-${kind}: { kind: ${kind}, base_url: "${urlOf(kind)}", ${keyOf(kind)}, temperature: 0.3125 }
         thinking-${kind}: { kind: ${kind}, base_url: "${urlOf(kind)}", ${keyOf(kind)}, reasoning_effort: low }
+        small-${kind}: { kind: ${kind}, base_url: "${urlOf(kind)}", ${keyOf(kind)}, context_windows: { "*": 1200 } }
         away-${kind}: { kind: ${kind}, base_url: "${unreachable}", ${keyOf(kind)}, retries: { max_attempts: 1 } }`;
   const routesOf = (kind: string) => `
         ${kind}-first: ["${kind}:m", "other:m"]
@@ -273,6 +284,19 @@ describe.each(Object.keys(KINDS) as Kind[])("the kind %s", (kind) => {
       expect(provider.requests).toEqual([]);
     },
   );
+
+  test("shortens the history to the model's context window", async () => {
+    const exchanges = Array.from({ length: 40 }, (_, number) => [
+      { role: Role.USER, content: `Question ${number}: ${"what is this? ".repeat(5)}` },
+      { role: Role.ASSISTANT, content: `Answer ${number}.` },
+    ]);
+    const messages = [...exchanges.flat(), { role: Role.USER, content: "And now?" }];
+    for (const name of ["small", "warm"]) await proxy.generate({ model: `${name}-${kind}:m`, prompt: { messages } });
+    const [shortened, whole] = provider.requests.map(bodyOf);
+    expect(whole).toMatch(/Question 0:.*Question 39:.*And now\?/);
+    expect(shortened).not.toContain("Question 0:");
+    expect(shortened).toMatch(/Question 39:.*And now\?/);
+  });
 
   test("uses one connection for completions that follow each other", async () => {
     for (let i = 0; i < 3; i++) expect((await generate([{}])).status).toBe("COMPLETE");

@@ -14,6 +14,11 @@ const PROVIDERS = {
     settings: `, project: ${process.env.LIVE_VERTEX_PROJECT}, location: ${process.env.LIVE_VERTEX_LOCATION}`,
     model: "gemini-2.5-flash-lite",
   },
+  azure: {
+    needs: ["LIVE_AZURE_RESOURCE", "LIVE_AZURE_MODEL"],
+    settings: `, resource: ${process.env.LIVE_AZURE_RESOURCE}`,
+    model: "",
+  },
   bedrock: {
     needs: ["LIVE_BEDROCK_REGION"],
     settings: `, region: ${process.env.LIVE_BEDROCK_REGION}`,

@@ -21,11 +21,13 @@ type KindRules = {
   maxTemperature?: number;
   /** Whether the API accepts only one of temperature, top_p and reasoning_effort. */
   acceptsOneOfSampling?: boolean;
-  hasEmbeddings?: boolean;
+  /** Whether the API is OpenAI's, which also has embeddings. */
+  isOpenAi?: boolean;
 };
 
 export const KINDS: Readonly<Record<Kind, KindRules>> = {
-  openai: { credentials: "optional_key", hasEmbeddings: true },
+  openai: { credentials: "optional_key", isOpenAi: true },
+  azure: { credentials: "key_or_cloud", buildUrl: buildAzureUrl, urlSettings: "resource or base_url", isOpenAi: true },
   anthropic: { credentials: "key", maxTemperature: 1, acceptsOneOfSampling: true },
   bedrock: {
     credentials: "key_or_cloud",
@@ -47,7 +49,7 @@ export function hasCloudCredentials({ kind, apiKey }: Pick<RemoteSettings, "apiK
 
 /** Returns the problems of an entry with its kind. `hasKey` is whether the entry or its preset names a key. */
 export function findEntryProblems(kind: Kind, entry: ProviderEntry, hasKey: boolean): string[] {
-  const { credentials, buildUrl, cloudSettings = [] } = KINDS[kind];
+  const { credentials, buildUrl, cloudSettings = [], isOpenAi } = KINDS[kind];
   const problems: string[] = [];
   if (credentials === "cloud" && hasKey)
     problems.push(`api_key_env is not for the kind ${kind}, which uses the credentials of the cloud`);
@@ -55,10 +57,28 @@ export function findEntryProblems(kind: Kind, entry: ProviderEntry, hasKey: bool
   // Without base_url, buildUrl reports the setting.
   if (!hasKey && (entry.base_url !== undefined || buildUrl === undefined))
     problems.push(...cloudSettings.filter((name) => entry[name] === undefined).map((name) => `${name} is missing`));
-  if (kind !== "openai")
+  if (!isOpenAi)
     for (const name of ["include_usage", "max_tokens_parameter"] as const)
-      if (entry[name] !== undefined) problems.push(`${name} is only for the kind openai`);
+      if (entry[name] !== undefined) problems.push(`${name} is only for the kinds openai and azure`);
   return problems;
+}
+
+/** By cloud of Azure: the domain of its resources, and the audience of its access tokens. */
+const AZURE_CLOUDS = {
+  public: { domain: "openai.azure.com", audience: "https://cognitiveservices.azure.com" },
+  "us-government": { domain: "openai.azure.us", audience: "https://cognitiveservices.azure.us" },
+  china: { domain: "openai.azure.cn", audience: "https://cognitiveservices.azure.cn" },
+} as const;
+
+export type AzureCloud = keyof typeof AZURE_CLOUDS;
+
+function buildAzureUrl({ resource, cloud = "public" }: ProviderEntry): string | undefined {
+  return resource === undefined ? undefined : `https://${resource}.${AZURE_CLOUDS[cloud].domain}/openai/v1`;
+}
+
+/** Returns the scope of the access tokens for Azure OpenAI in a cloud. */
+export function tokenScopeOf(cloud: AzureCloud = "public"): string {
+  return `${AZURE_CLOUDS[cloud].audience}/.default`;
 }
 
 /** By the beginning of a region's name: the domain of AWS's other partitions. */

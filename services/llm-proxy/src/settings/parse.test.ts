@@ -170,6 +170,33 @@ describe("parseSettings", () => {
     expect(provider).toMatchObject({ kind: "bedrock", baseUrl, region, apiKey: undefined });
   });
 
+  test.each([
+    ["resource: ai", "https://ai.openai.azure.com/openai/v1", "https://cognitiveservices.azure.com/.default"],
+    [
+      "resource: ai, cloud: us-government",
+      "https://ai.openai.azure.us/openai/v1",
+      "https://cognitiveservices.azure.us/.default",
+    ],
+    [
+      "resource: ai, cloud: china",
+      "https://ai.openai.azure.cn/openai/v1",
+      "https://cognitiveservices.azure.cn/.default",
+    ],
+    [
+      "base_url: https://gateway.example/v1",
+      "https://gateway.example/v1",
+      "https://cognitiveservices.azure.com/.default",
+    ],
+    ["resource: ai, api_key_env: MY_KEY", "https://ai.openai.azure.com/openai/v1", undefined],
+  ])(
+    "Azure with %s has the URL of its cloud, and the scope of its tokens unless it has a key",
+    (entry, baseUrl, tokenScope) => {
+      const [provider] = parse(`providers: { a: { preset: azure, ${entry} } }`).providers;
+      expect(provider).toMatchObject({ kind: "azure", baseUrl, maxTokensParameter: "max_completion_tokens" });
+    expect((provider as OpenAiSettings).tokenScope).toBe(tokenScope);
+    },
+  );
+
   test("without check_model, `parley provider check` uses the provider's first model that is the default or in a route", () => {
     const { providers } = parse(`
       default_model: route:main
@@ -192,7 +219,9 @@ describe("parseSettings", () => {
     ["providers: [", /^the file is not YAML: BAD_INDENT at line 1, column 13$/],
     ["provider: {}", /must NOT have additional properties: provider/],
     ["providers: { openai: { preset: unknown } }", /providers\.openai\.preset must be equal to one of/],
-    ["providers: { openai: { preset: azure, api_key_env: MY_KEY } }", /providers\.openai: base_url is missing/],
+    ["providers: { mine: { preset: azure } }", /providers\.mine: resource or base_url is missing/],
+    ["providers: { mine: { preset: azure, resource: ai, cloud: mars } }", /cloud must be equal to one of/],
+    ["providers: { mine: { preset: azure, resource: r.example } }", /resource must match pattern/],
     ["providers: { mine: { base_url: 'ftp://x' } }", /providers\.mine\.base_url/],
     ["providers: { mine: { base_url: 'https://user:pass@x/v1' } }", /providers\.mine\.base_url/],
     ["providers: { mine: { base_url: 'https://x:99999/v1' } }", /providers\.mine: base_url is not a URL/],
@@ -222,7 +251,10 @@ describe("parseSettings", () => {
     ["providers: { mine: { preset: bedrock, region: Frankfurt } }", /region must match pattern/],
     ["providers: { mine: { kind: other, base_url: https://x/v1 } }", /providers\.mine\.kind must be equal to one of/],
     ["providers: { mine: { kind: anthropic, base_url: https://x/v1 } }", /providers\.mine: api_key_env is missing/],
-    ["providers: { mine: { preset: google, include_usage: true } }", /include_usage is only for the kind openai/],
+    [
+      "providers: { mine: { preset: google, include_usage: true } }",
+      /include_usage is only for the kinds openai and azure/,
+    ],
     ["{ providers: { mine: { preset: google } }, embeddings: { model: mine:m } }", /a provider without embeddings/],
     ["providers: { route: { base_url: https://x/v1 } }", /providers/],
     ["default_model: openai:gpt-4o", /default model openai:gpt-4o is not a model of/],
@@ -241,7 +273,7 @@ describe("parseSettings", () => {
       default_model: unknown:x
       providers:
         one: { base_url: https://x/v1, api_key_env: NOT_SET }
-        two: { preset: azure }
+        two: { preset: azure, api_key_env: NOT_SET }
         three: { base_url: "https://x:99999/v1", api_key_env: OPENAI_API_KEY }
       tool_secrets:
         orders: { env: UNSENDABLE_KEY, hosts: [shop.example], workspaces: ["*"] }

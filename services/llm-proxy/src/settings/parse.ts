@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { LineCounter, parse, YAMLParseError } from "yaml";
 import schema from "../../llm-config.schema.json" with { type: "json" };
 import { SettingsError } from "./error.ts";
-import { findEntryProblems, KINDS } from "./kinds.ts";
+import { type AzureCloud, findEntryProblems, hasCloudCredentials, KINDS, tokenScopeOf } from "./kinds.ts";
 import { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 import { PRESETS, type Preset, type PresetName } from "./presets.ts";
 import { findKindProblems } from "./sampling.ts";
@@ -32,6 +32,8 @@ export type ProviderEntry = {
   project?: string;
   region?: string;
   location?: string;
+  resource?: string;
+  cloud?: AzureCloud;
   api_key_env?: string;
   headers?: Record<string, string>;
   include_usage?: boolean;
@@ -150,9 +152,15 @@ function readProvider(
     contextWindows: mergeWindows(preset.contextWindows, entry.context_windows),
     checkModel: entry.check_model === undefined ? "" : `${name}:${entry.check_model}`,
   };
-  if (kind === "openai") {
-    const maxTokensParameter = entry.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";
-    return { kind, ...settings, includeUsage: entry.include_usage ?? preset.includeUsage ?? true, maxTokensParameter };
+  if (kind === "openai" || kind === "azure") {
+    const usesToken = hasCloudCredentials({ kind, apiKey: keyName });
+    return {
+      kind,
+      ...settings,
+      includeUsage: entry.include_usage ?? preset.includeUsage ?? true,
+      maxTokensParameter: entry.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens",
+      ...(usesToken && { tokenScope: tokenScopeOf(entry.cloud) }),
+    };
   }
   return { kind, ...settings, region: entry.region ?? "" };
 }
@@ -244,9 +252,9 @@ export function findUnknownModels(settings: Settings): string[] {
   }
   const { embeddings } = settings;
   const owner = settings.providers.find(({ name }) => embeddings?.model.startsWith(`${name}:`));
-  if (owner !== undefined && owner.kind !== "builtin" && !KINDS[owner.kind].hasEmbeddings) {
+  if (owner !== undefined && owner.kind !== "builtin" && !KINDS[owner.kind].isOpenAi) {
     problems.push(
-      `embeddings.model ${embeddings?.model} is a model of a provider without embeddings: only the kind openai has them`,
+      `embeddings.model ${embeddings?.model} is a model of a provider without embeddings: only the kinds openai and azure have them`,
     );
   }
   if (embeddings && !providers.some((name) => name !== BUILTIN_PROVIDER && embeddings.model.startsWith(`${name}:`))) {

@@ -1,9 +1,9 @@
-import { DEFAULT_CONTEXT_WINDOW, type MaxTokensParameter, type NativeKind } from "./settings.ts";
+import { DEFAULT_CONTEXT_WINDOW, type Kind, type MaxTokensParameter } from "./settings.ts";
 
 /** The settings of a known provider. */
 export type Preset = {
   /** The API; default: OpenAI's. */
-  kind?: NativeKind;
+  kind?: Kind;
   /** Missing if each customer of the provider has their own base URL. */
   baseUrl?: string;
   /** The environment variable with the API key, unless `api_key_env` names another one; missing if the provider usually needs no key. */
@@ -48,9 +48,9 @@ export const PRESETS = {
     contextWindows: { "gpt-4": 8_192, "gpt-4-0*": 8_192, "gpt-3.5-*": 16_385, "*": 128_000 },
     maxTokensParameter: "max_completion_tokens",
   },
-  // base_url is https://RESOURCE.openai.azure.com/openai/v1. A model's name is that of its Azure deployment.
+  // Without a key: the credentials of Azure, such as the workload identity of a cluster. A model's name is that of its deployment.
   azure: {
-    apiKeyEnv: "AZURE_OPENAI_API_KEY",
+    kind: "azure",
     includeUsage: true,
     contextWindows: { "*": 128_000 },
     maxTokensParameter: "max_completion_tokens",

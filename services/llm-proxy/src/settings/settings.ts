@@ -83,18 +83,21 @@ export type Sampling = {
 };
 
 export type OpenAiSettings = RemoteSettings & {
-  kind: "openai";
+  /** Azure's API is OpenAI's. Its models have the names of deployments. */
+  kind: "openai" | "azure";
   /** Whether to request token counts. Some servers refuse such requests. */
   includeUsage: boolean;
   /** The request's parameter for the maximum number of tokens of a completion. */
   maxTokensParameter: MaxTokensParameter;
+  /** The scope of the access tokens of the kind azure, if requests have no key. */
+  tokenScope?: string;
 };
 
 /** An API other than OpenAI's. */
 export type NativeKind = "anthropic" | "bedrock" | "google" | "mistral" | "vertex";
 
 /** The API of a provider that is reached over HTTP. */
-export type Kind = "openai" | NativeKind;
+export type Kind = OpenAiSettings["kind"] | NativeKind;
 
 export type NativeSettings = RemoteSettings & {
   kind: NativeKind;

@@ -42,7 +42,7 @@ export interface FakeProvider {
 }
 
 /**
- * Starts a scripted provider with the APIs of OpenAI, Anthropic (`/v1/messages`), Mistral (`/mistral/v1`), Gemini (`/v1/models/…:streamGenerateContent`) and
+ * Starts a scripted provider with the APIs of OpenAI, Azure (`/openai/v1`), Anthropic (`/v1/messages`), Mistral (`/mistral/v1`), Gemini (`/v1/models/…:streamGenerateContent`) and
  * Bedrock (`/v1/model/…/converse-stream`). Another process can read `GET /requests` and send a list of replies to `PUT /script`.
  */
 export async function startFakeProvider(
@@ -116,9 +116,11 @@ export async function startFakeProvider(
     switch (`${request.method} ${pathname}`) {
       case "POST /v1/chat/completions":
       case "POST /v1/messages":
+      case "POST /openai/v1/chat/completions":
       case "POST /mistral/v1/chat/completions":
         return await complete(request, response);
       case "POST /v1/embeddings":
+      case "POST /openai/v1/embeddings":
         return await embed(request, response);
       case "GET /v1/models":
         return sendJson(response, 200, { object: "list", data: listedModels.map((id) => ({ id, object: "model" })) });

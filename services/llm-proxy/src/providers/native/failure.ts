@@ -30,12 +30,6 @@ export function toFailure(error: unknown, reason: "malformed" | "internal" = "ma
   });
 }
 
-/** Maps an error of the library that gets credentials from the machine, the cluster or the cloud. Its message can contain a token. */
-export function failureFromCredentialsError(error: unknown): ProviderFailure {
-  const detail = error instanceof Error ? error.name : typeof error;
-  return new ProviderFailure("provider_auth", "credentials", { isRetryable: true, detail });
-}
-
 /** Whether the provider declined to answer the prompt. */
 export function isRefusal(error: unknown): boolean {
   if (!isStatusError(error)) return false;

@@ -18,13 +18,17 @@ async function listLoadedPackages(kind: string | undefined): Promise<string[]> {
   const create =
     kind === undefined
       ? ""
-      : `const { createNativeProvider } = await import(${url("./native.client.ts")});
+      : kind === "azure"
+        ? `const { createOpenAiProvider } = await import(${url("../openai/openai.client.ts")});
+         createOpenAiProvider(${JSON.stringify({ ...settings(kind), tokenScope: "https://cognitiveservices.azure.com/.default" })});
+         while (!loaded.has("@azure/identity")) await new Promise((next) => setTimeout(next, 20));`
+        : `const { createNativeProvider } = await import(${url("./native.client.ts")});
          createNativeProvider(${JSON.stringify(settings(kind))});
          await (await import(${url("./native-apis.client.ts")})).NATIVE_APIS[${JSON.stringify(kind)}].load();`;
   const script = `
     import { registerHooks } from "node:module";
     const loaded = new Set();
-    registerHooks({ load(url, context, nextLoad) { loaded.add(/@ai-sdk\\/[^/]+|google-auth-library|@aws-sdk\\/credential-provider-node/.exec(url.split("node_modules").at(-1))?.[0]); return nextLoad(url, context); } });
+    registerHooks({ load(url, context, nextLoad) { loaded.add(/@ai-sdk\\/[^/]+|@azure\\/identity|google-auth-library|@aws-sdk\\/credential-provider-node/.exec(url.split("node_modules").at(-1))?.[0]); return nextLoad(url, context); } });
     await import(${url("../../server.ts")});
     ${create}
     console.log(JSON.stringify([...loaded].filter(Boolean).sort()));
@@ -38,5 +42,6 @@ test("the packages for native APIs are loaded only when a provider uses them", {
   expect(await listLoadedPackages(undefined)).toEqual([]);
   expect(await listLoadedPackages("anthropic")).toContain("@ai-sdk/anthropic");
   expect(await listLoadedPackages("anthropic")).not.toContain("@ai-sdk/google");
+  expect(await listLoadedPackages("azure")).toContain("@azure/identity");
   expect(await listLoadedPackages("bedrock")).toContain("@aws-sdk/credential-provider-node");
 });

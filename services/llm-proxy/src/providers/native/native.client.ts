@@ -1,15 +1,21 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { hasCloudCredentials, type NativeSettings, type Sampling, type SamplingProblem } from "../../settings/index.ts";
-import { createTruncatedFailure, failureFromConnectError, failureFromReason } from "../failure.ts";
+import {
+  createTruncatedFailure,
+  failureFromConnectError,
+  failureFromCredentialsError,
+  failureFromReason,
+} from "../failure.ts";
 import { createAgent } from "../http/agent.client.ts";
 import { READER_STOPPED, type ResponseBody, readText, StreamedResponse } from "../http/response-body.ts";
 import { createStreamingFetch, MAX_ERROR_BODY_BYTES } from "../http/streaming-fetch.client.ts";
 import type { CompletionRequest, Provider } from "../provider.ts";
 import { readProviderError } from "../provider-error.ts";
+import { waitUnlessAborted } from "../wait-unless-aborted.ts";
 import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { createEventCheck } from "./body-check.ts";
 import { toWebStream } from "./event-stream-body.ts";
-import { failureFromCredentialsError, isRefusal, toFailure } from "./failure.ts";
+import { isRefusal, toFailure } from "./failure.ts";
 import type { CreateModel, NativeApi } from "./native-api.ts";
 import { NATIVE_APIS } from "./native-apis.client.ts";
 import { findRefusedSetting } from "./refused-setting.ts";
@@ -72,19 +78,6 @@ async function stream({ api, createModel, settings, send }: Connection, request:
   } catch (error) {
     body?.abort(READER_STOPPED);
     throw error;
-  }
-}
-
-/** Waits for a result. Rejects with the signal's reason if it is aborted, because libraries for credentials do not use the signal. */
-async function waitUnlessAborted<T>(result: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([result, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }
 

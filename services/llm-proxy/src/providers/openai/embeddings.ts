@@ -7,8 +7,11 @@ import { failureFromRequestError } from "./failure.ts";
 /** Far larger than any valid response: an Embed call has at most 64 texts (embed.rpc.ts). */
 const MAX_BYTES = 16 * 1024 * 1024;
 
+/** Returns the headers that authorise a request, in addition to the client's. Throws ProviderFailure, or the signal's reason if it is aborted. */
+export type Authorize = (signal: AbortSignal) => Promise<Record<string, string>>;
+
 /** Requests the embeddings of a batch of texts. Throws ProviderFailure. */
-export async function embed(client: OpenAI, request: EmbeddingRequest): Promise<Embeddings> {
+export async function embed(client: OpenAI, authorize: Authorize, request: EmbeddingRequest): Promise<Embeddings> {
   const { model, dimensions, texts, signal } = request;
   const params: OpenAI.EmbeddingCreateParams = {
     model,
@@ -17,8 +20,9 @@ export async function embed(client: OpenAI, request: EmbeddingRequest): Promise<
     encoding_format: "float",
     ...(dimensions !== undefined && { dimensions }),
   };
+  const headers = await authorize(signal);
   const response = await client.embeddings
-    .create(params, { signal })
+    .create(params, { signal, headers })
     .asResponse()
     .catch((error: unknown) => {
       throw failureFromRequestError(error);

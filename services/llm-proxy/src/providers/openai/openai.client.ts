@@ -8,8 +8,9 @@ import { createStreamingFetch, MAX_ERROR_BODY_BYTES } from "../http/streaming-fe
 import type { CompletionRequest, Provider } from "../provider.ts";
 import { readProviderError } from "../provider-error.ts";
 import { WellFormedTextBuffer } from "../well-formed-text.ts";
+import { createAzureToken } from "./azure-token.client.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
-import { embed } from "./embeddings.ts";
+import { type Authorize, embed } from "./embeddings.ts";
 import { failureFromRequestError } from "./failure.ts";
 import { renderMessages } from "./render-messages.ts";
 
@@ -40,16 +41,21 @@ export function createOpenAiProvider(settings: OpenAiSettings, proxyUrl?: string
     maxRetries: 0,
     fetch: createStreamingFetch(agent),
   });
+  const readToken = settings.tokenScope === undefined ? undefined : createAzureToken(settings.tokenScope);
+  const authorize: Authorize = async (signal) =>
+    readToken === undefined ? {} : { authorization: `Bearer ${await readToken(signal)}` };
   return {
     hasModel: () => true,
-    stream: (request) => stream(client, settings, request),
-    embed: (request) => embed(client, request),
+    stream: (request) => stream({ client, settings, authorize }, request),
+    embed: (request) => embed(client, authorize, request),
     close: () => agent.close(),
   };
 }
 
-async function stream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<void> {
-  const body = await openStream(client, settings, request);
+type Connection = { client: OpenAI; settings: OpenAiSettings; authorize: Authorize };
+
+async function stream(connection: Connection, request: CompletionRequest): Promise<void> {
+  const body = await openStream(connection, request);
   if (body === "refused") {
     request.onFinished({ stopCause: "refusal", finishReason: "content_filter", toolRequests: [] });
     return;
@@ -112,8 +118,7 @@ const NOT_A_STREAM = /^(text\/html|application\/json)\b/i;
  * content type matches NOT_A_STREAM.
  */
 async function openStream(
-  client: OpenAI,
-  settings: OpenAiSettings,
+  { client, settings, authorize }: Connection,
   request: CompletionRequest,
 ): Promise<ResponseBody | "refused"> {
   const { temperature, topP, reasoningEffort, maxOutputTokens } = request.sampling;
@@ -131,8 +136,9 @@ async function openStream(
     ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort }),
     ...(settings.includeUsage && { stream_options: { include_usage: true } }),
   };
+  const headers = await authorize(request.signal);
   const response = await client.chat.completions
-    .create(params, { signal: request.signal })
+    .create(params, { signal: request.signal, headers })
     .asResponse()
     .catch((error: unknown) => {
       if (isRefusedRequest(error)) return "refused" as const;

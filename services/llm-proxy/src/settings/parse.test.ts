@@ -193,7 +193,7 @@ describe("parseSettings", () => {
     (entry, baseUrl, tokenScope) => {
       const [provider] = parse(`providers: { a: { preset: azure, ${entry} } }`).providers;
       expect(provider).toMatchObject({ kind: "azure", baseUrl, maxTokensParameter: "max_completion_tokens" });
-    expect((provider as OpenAiSettings).tokenScope).toBe(tokenScope);
+      expect((provider as OpenAiSettings).tokenScope).toBe(tokenScope);
     },
   );
 

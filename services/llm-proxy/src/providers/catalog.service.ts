@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { MAX_GENERATION_MS } from "@parley/service-kit";
 import {
+  hasOpenAiApi,
   listConfiguredModels,
   type ProviderSettings,
   parseModelName,
@@ -150,7 +151,5 @@ export class ProviderCatalog {
 
 function createProvider(settings: ProviderSettings, proxyUrl: string | undefined): Provider {
   if (settings.kind === "builtin") return createBuiltinProvider();
-  return settings.kind === "openai" || settings.kind === "azure"
-    ? createOpenAiProvider(settings, proxyUrl)
-    : createNativeProvider(settings, proxyUrl);
+  return hasOpenAiApi(settings) ? createOpenAiProvider(settings, proxyUrl) : createNativeProvider(settings, proxyUrl);
 }

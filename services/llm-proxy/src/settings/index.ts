@@ -1,5 +1,5 @@
 export { computeCost, findPrice, formatCost, type Price } from "./cost.ts";
-export { hasCloudCredentials } from "./kinds.ts";
+export { hasCloudCredentials, hasOpenAiApi } from "./kinds.ts";
 export { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 export {
   findKnownProblem,

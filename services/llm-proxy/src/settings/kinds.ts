@@ -1,5 +1,5 @@
 import type { ProviderEntry } from "./parse.ts";
-import type { Kind, RemoteSettings } from "./settings.ts";
+import type { Kind, NativeSettings, OpenAiSettings, RemoteSettings } from "./settings.ts";
 
 /** What LLM_CONFIG must have for a kind, and what all models of its API have in common. */
 type KindRules = {
@@ -45,6 +45,11 @@ export const KINDS: Readonly<Record<Kind, KindRules>> = {
 export function hasCloudCredentials({ kind, apiKey }: Pick<RemoteSettings, "apiKey"> & { kind: Kind }): boolean {
   const { credentials } = KINDS[kind];
   return credentials === "cloud" || (credentials === "key_or_cloud" && apiKey === undefined);
+}
+
+/** Whether a provider has OpenAI's API. */
+export function hasOpenAiApi(settings: OpenAiSettings | NativeSettings): settings is OpenAiSettings {
+  return KINDS[settings.kind].isOpenAi === true;
 }
 
 /** Returns the problems of an entry with its kind. `hasKey` is whether the entry or its preset names a key. */

@@ -1,4 +1,4 @@
-import type { ProviderEntry } from "./parse.ts";
+import type { AzureCloud, ProviderEntry } from "./provider-entry.ts";
 import type { Kind, NativeSettings, OpenAiSettings, RemoteSettings } from "./settings.ts";
 
 /** What LLM_CONFIG must have for a kind, and what all models of its API have in common. */
@@ -73,9 +73,7 @@ const AZURE_CLOUDS = {
   public: { domain: "openai.azure.com", audience: "https://cognitiveservices.azure.com" },
   "us-government": { domain: "openai.azure.us", audience: "https://cognitiveservices.azure.us" },
   china: { domain: "openai.azure.cn", audience: "https://cognitiveservices.azure.cn" },
-} as const;
-
-export type AzureCloud = keyof typeof AZURE_CLOUDS;
+} as const satisfies Record<AzureCloud, object>;
 
 function buildAzureUrl({ resource, cloud = "public" }: ProviderEntry): string | undefined {
   return resource === undefined ? undefined : `https://${resource}.${AZURE_CLOUDS[cloud].domain}/openai/v1`;

@@ -2,9 +2,10 @@ import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { LineCounter, parse, YAMLParseError } from "yaml";
 import schema from "../../llm-config.schema.json" with { type: "json" };
 import { SettingsError } from "./error.ts";
-import { type AzureCloud, findEntryProblems, hasCloudCredentials, KINDS, tokenScopeOf } from "./kinds.ts";
+import { findEntryProblems, hasCloudCredentials, KINDS, tokenScopeOf } from "./kinds.ts";
 import { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
-import { PRESETS, type Preset, type PresetName } from "./presets.ts";
+import { PRESETS, type Preset } from "./presets.ts";
+import type { ProviderEntry } from "./provider-entry.ts";
 import { findKindProblems } from "./sampling.ts";
 import {
   BUILTIN_MODEL,
@@ -13,7 +14,6 @@ import {
   createBuiltinSettings,
   DEFAULT_TOOL_LIMITS,
   type Kind,
-  type MaxTokensParameter,
   type NativeSettings,
   type OpenAiSettings,
   PROVIDER_DEFAULTS,
@@ -23,29 +23,6 @@ import {
 } from "./settings.ts";
 
 type NumericSettings<T> = Partial<Record<keyof T, number>>;
-
-/** A provider in LLM_CONFIG. */
-export type ProviderEntry = {
-  preset?: PresetName;
-  kind?: Kind;
-  base_url?: string;
-  project?: string;
-  region?: string;
-  location?: string;
-  resource?: string;
-  cloud?: AzureCloud;
-  api_key_env?: string;
-  headers?: Record<string, string>;
-  include_usage?: boolean;
-  max_output_tokens?: number;
-  max_tokens_parameter?: MaxTokensParameter;
-  temperature?: number;
-  top_p?: number;
-  reasoning_effort?: NonNullable<Sampling["reasoningEffort"]>;
-  check_model?: string;
-  prices?: CommonSettings["prices"];
-  context_windows?: CommonSettings["contextWindows"];
-} & Partial<Record<"timeouts" | "retries" | "concurrency" | "breaker", Record<string, number>>>;
 
 type ToolSecretEntry = { env: string; hosts: string[]; workspaces: string[]; header?: string; scheme?: string };
 

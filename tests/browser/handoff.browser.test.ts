@@ -115,6 +115,27 @@ describeInBrowser("a person", (fixture) => {
     expect(widget.problems).toEqual([]);
   });
 
+  it("who takes over while the bot writes is shown at once in each tab, with what the bot has written", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.askAndWait("quick question");
+    const tab = await fixture.visitAndOpen({ sameVisitorAs: widget });
+    const agent = agentOf(fixture, widget);
+    await widget.ask("slow 400");
+    await eventually(async () => (await widget.texts()).at(-1)).toContain("word2");
+    await agent.take();
+    for (const page of [widget, tab]) {
+      await eventually(() => statusOf(page).innerText()).toBe("Anna has joined the chat.");
+      expect((await page.texts()).at(-1)).toMatch(/^word1 word2/);
+      expect(await page.notice.count()).toBe(0);
+    }
+    await agent.answer("I have taken over.");
+    for (const page of [widget, tab]) {
+      await eventually(async () => (await page.texts()).at(-1)).toBe("I have taken over.");
+    }
+    expect(await widget.findAxeViolations()).toEqual([]);
+    expect(widget.problems).toEqual([]);
+  });
+
   it("counts as an unread message while the panel is closed, and leaves with a new conversation", async () => {
     const publicKey = await addHandoffBot(fixture);
     const { widget, agent } = await startHandoff(fixture, { publicKey });

@@ -265,12 +265,15 @@ export function handoffSuite(shared: () => ContractSystem): void {
       if (value?.event === "token") shown += (value.data as { text: string }).text;
     }
     expectOk(await change(session, "take"));
-    let finish: unknown;
+    const ending: SseEvent[] = [];
     for (let { value } = await events.next(); value !== undefined; { value } = await events.next()) {
       if (value.event === "token") shown += (value.data as { text: string }).text;
-      if (value.event === "done") finish = (value.data as { finish_reason: string }).finish_reason;
+      else ending.push(value);
     }
-    expect(finish).toBe("cancelled");
+    expect(ending).toMatchObject([
+      { event: "handoff", data: { state: "assigned", reason: "taken", agent: { name: "Anna" } } },
+      { event: "done", data: { finish_reason: "cancelled" } },
+    ]);
     const { messages } = await readTranscript(system, tenant, session);
     expect(messages[1]).toMatchObject({ status: "cancelled", content: shown });
     expect(await waitForUsedMessages(system, tenant)).toBe(usedBefore);

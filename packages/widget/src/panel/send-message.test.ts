@@ -75,3 +75,13 @@ it("does not repeat the request if the visitor declines, or after other refusals
   await expect(send().outcome).rejects.toMatchObject({ code: "origin_not_allowed" });
   expect(requests).toHaveLength(2);
 });
+
+it.each([
+  ["a person who has taken the session over", "event: handoff\ndata: {}\n\n", undefined],
+  ["the visitor in another tab", "", { code: "stopped" }],
+])("after %s has cancelled the reply, returns whether it was stopped", async (_, event, failure) => {
+  const done = 'event: done\ndata: {"finish_reason":"cancelled"}\n\n';
+  vi.stubGlobal("fetch", async () => new Response(`event: meta\ndata: {"message_id":1}\n\n${event}${done}`));
+  const outcome = await send().outcome;
+  failure ? expect(outcome).toMatchObject(failure) : expect(outcome).toBeUndefined();
+});

@@ -10,7 +10,7 @@ export interface Reply {
   /** The service's ID of the reply, for ratings. Unset before the `meta` event, and for a blocked turn, which cannot be rated. */
   readonly messageId?: number;
   readonly sources?: readonly Source[];
-  /** The reply has asked for a person, or a person answers the message. */
+  /** The reply has asked for a person, or a person has taken over, or answers the message. */
   readonly handoff?: boolean;
 }
 
@@ -92,7 +92,7 @@ export async function sendMessage(
           reply = { ...reply, handoff: true };
         } else if (name === "error") {
           code = data.code as string;
-        } else if (data.finish_reason === "cancelled") {
+        } else if (data.finish_reason === "cancelled" && !reply.handoff) {
           code = "stopped";
         }
         onReply(reply);

@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
-import { CloseTurnRequestSchema, HandoffState } from "@parley/rpc/conversation";
+import { CloseTurnRequestSchema, HandoffState, TurnOutcome } from "@parley/rpc/conversation";
 import { Registry } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createBotConfigCache } from "../bots/bot-configs.service.ts";
-import { requestHandoff, resolveHandoff } from "../handoff/handoff.store.ts";
+import { requestHandoff, resolveHandoff, takeHandoff } from "../handoff/handoff.store.ts";
 import { createClosedTurnCounter } from "../metrics.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { NO_HANDOFF } from "../testing/handoff.ts";
@@ -18,17 +18,31 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
+const createDeps = ({ database }: TestDatabase) => ({
+  database,
+  botConfigs: createBotConfigCache(database),
+  metrics: NO_HANDOFF.metrics,
+  counter: createClosedTurnCounter(new Registry()),
+  notifySettler: () => undefined,
+  capReached: createCapReached(() => performance.now()),
+});
+
+test("a CloseTurn that cancels a reply returns the person who has taken the session over, also if it is repeated", async () => {
+  const bot = await createBot(db.database);
+  const turn = newTurn(bot);
+  await openTurn(db.database, turn);
+  await takeHandoff(db.database, turn, { id: "a1", name: "Anna" });
+  const request = create(CloseTurnRequestSchema, { ...newCloseRequest(turn), outcome: TurnOutcome.CANCELLED });
+  for (let call = 0; call < 2; call++)
+    expect((await handleCloseTurn(createDeps(db), request)).handoff).toMatchObject({ agent: { name: "Anna" } });
+  await resolveHandoff(db.database, turn);
+  expect((await handleCloseTurn(createDeps(db), request)).handoff).toBeUndefined();
+});
+
 test("a repeated CloseTurn also returns that the model has asked for a person, until the bot answers again", async () => {
   const { database } = db;
   const bot = await createBot(database, { handoffEnabled: true });
-  const deps = {
-    database,
-    botConfigs: createBotConfigCache(database),
-    metrics: NO_HANDOFF.metrics,
-    counter: createClosedTurnCounter(new Registry()),
-    notifySettler: () => undefined,
-    capReached: createCapReached(() => performance.now()),
-  };
+  const deps = createDeps(db);
   const open = async () => {
     const turn = newTurn(bot);
     await openTurn(database, turn);

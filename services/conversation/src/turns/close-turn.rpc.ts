@@ -51,6 +51,7 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
   const closing = toClosing(request);
   if (closing.outcome === "quota_exceeded") deps.capReached.set(closing.workspaceId, true);
   const asksForPerson = closing.outcome === "done" && closing.toolsCalled.some(isRequestForPerson);
+  const isCancelled = closing.outcome === "cancelled";
   let change = asksForPerson ? await askForModel(deps, closing) : undefined;
   const closed = await closeTurn(deps.database, closing);
   if (closed === undefined) {
@@ -58,15 +59,16 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
     if (closing.outcome === "blocked") await recordTimings(deps.database, closing);
     const result = await readStoredResult(deps.database, closing);
     // The call that closed the turn may have asked for a person, and its response may be lost.
-    const mayHaveAsked = asksForPerson || closing.finishDetail === "declined";
-    const asked = mayHaveAsked ? await readHandoffOfTurn(deps.database, closing) : undefined;
-    return { ...result, ...(asked && { handoff: toHandoffMessage(asked) }) };
+    const mayHavePerson = asksForPerson || isCancelled || closing.finishDetail === "declined";
+    const handoff = mayHavePerson ? await readHandoffOfTurn(deps.database, closing) : undefined;
+    return { ...result, ...(handoff && { handoff: toHandoffMessage(handoff) }) };
   }
   deps.notifySettler([closed]);
   deps.counter.inc({ outcome: closing.outcome });
   if (closing.finishDetail === "declined") change ??= await applyRequestRule(deps, closed, "declined");
-  // An earlier call may have asked without closing the turn.
-  const handoff = change?.handoff ?? (asksForPerson ? await readHandoffOfTurn(deps.database, closing) : undefined);
+  // An earlier call may have asked without closing the turn. A takeover cancels the turn.
+  const mayHavePerson = asksForPerson || isCancelled;
+  const handoff = change?.handoff ?? (mayHavePerson ? await readHandoffOfTurn(deps.database, closing) : undefined);
   const { outcome, tokensIn, tokensOut, latencyMs, errorCode } = closing;
   return {
     outcome: OUTCOMES[outcome].proto,

@@ -3,6 +3,7 @@ import { status } from "@parley/rpc";
 import { ModerationAdminService, SessionAdminService, TurnOutcome } from "@parley/rpc/conversation";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
+import { takeHandoff } from "../handoff/handoff.store.ts";
 import { rpcFailure, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot, newCloseRequest, newOpenRequest, type OpenRequest } from "../testing/turns.ts";
 
@@ -48,6 +49,16 @@ describe("OpenTurn with an idempotency key", () => {
     expect(existing).toMatchObject({ turnId: turn.turnId, edgeId: turn.edgeId, messageId });
     expect(existing?.end).toBeUndefined();
     expect(await countTurns(turn)).toBe(1);
+  });
+
+  test("returns who has taken the session over with the end of a turn that the takeover cancelled", async () => {
+    const turn = keyed();
+    await open(turn);
+    await takeHandoff(system.database, turn, { id: "a1", name: "Anna" });
+    expect((await find(turn)).turn?.end).toBeUndefined();
+    await system.conversation.closeTurn({ ...newCloseRequest(turn), outcome: TurnOutcome.CANCELLED }, options);
+    for (const stored of [(await find(turn)).turn, (await openAgain(turn)).existing])
+      expect(stored?.end).toMatchObject({ outcome: TurnOutcome.CANCELLED, handoff: { agent: { name: "Anna" } } });
   });
 
   test("returns the end of a closed turn", async () => {

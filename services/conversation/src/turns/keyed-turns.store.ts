@@ -1,5 +1,6 @@
 import type { TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
+import { handoffSql, type StoredHandoff } from "../handoff/index.ts";
 import { mayUseSessionSql, type RequestVisitor } from "../sessions/index.ts";
 import type { MessageSource, QuotaUsage } from "./close-turn.store.ts";
 
@@ -21,6 +22,8 @@ export type StoredTurn = {
   blockedReason: string | null;
   quota: QuotaUsage | null;
   sources: MessageSource[];
+  /** Set if the reply is complete or cancelled, and the bot does not answer in the session. */
+  handoff: StoredHandoff | null;
   model: string;
   tokensIn: number;
   tokensOut: number;
@@ -41,6 +44,7 @@ const MAY_USE_SESSION = mayUseSessionSql("$6", "$7::boolean");
 const TURN_FIELDS = `
   SELECT t.turn_id AS "turnId", t.message_id AS "messageId", t.edge_id AS "edgeId", t.request_hash AS "requestHash", t.status,
          coalesce(reply.content, '') AS content, coalesce(reply.sources, '[]') AS sources, t.error_code AS "errorCode", t.blocked_reason AS "blockedReason", t.ending -> 'quota' AS quota, t.model,
+         CASE WHEN s.handoff_state IS NOT NULL AND t.status IN ('done', 'cancelled') THEN ${handoffSql()} END AS handoff,
          t.tokens_in AS "tokensIn", t.tokens_out AS "tokensOut", t.latency_ms AS "latencyMs",
          coalesce(e.address, '') AS "edgeAddress", coalesce(e.token, '') AS "edgeToken"
   FROM conversation.turns t

@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { StoredTurnSchema } from "@parley/rpc/conversation";
 import { OUTCOMES } from "@parley/rpc/outcomes";
 import { ServiceError } from "@parley/service-kit";
+import { toHandoffMessage } from "../handoff/index.ts";
 import type { StoredTurn } from "./keyed-turns.store.ts";
 import { toSourceMessages } from "./message-sources.ts";
 
@@ -24,7 +25,7 @@ export function toStoredTurnMessage(turn: StoredTurn): MessageInitShape<typeof S
   const { turnId, edgeId, edgeAddress, edgeToken, status, content, blockedReason, quota } = turn;
   const stored = { turnId, messageId: BigInt(turn.messageId), edgeId, edgeAddress, edgeToken };
   if (status === "streaming") return stored;
-  const { errorCode, model, tokensIn, tokensOut, latencyMs } = turn;
+  const { errorCode, model, tokensIn, tokensOut, latencyMs, handoff } = turn;
   const isBlocked = status === "blocked";
   return {
     ...stored,
@@ -39,6 +40,7 @@ export function toStoredTurnMessage(turn: StoredTurn): MessageInitShape<typeof S
       tokensOut,
       latencyMs,
       sources: toSourceMessages(turn.sources),
+      ...(handoff && { handoff: toHandoffMessage(handoff) }),
     },
   };
 }

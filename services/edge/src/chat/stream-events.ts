@@ -109,7 +109,7 @@ const EXAMPLE = [
 
 /** The response of chat and playground. */
 export const REPLY_STREAM = eventStream(
-  "The reply as Server-Sent Events: first `meta`, then any number of `token`, then `blocked` if a moderation pattern matched or `error` if the reply failed, or `sources` if the bot shows sources and the text cites some, then `handoff` if the reply has asked for a person, and always `done` last. Each event is an `event:` line, a `data:` line with a JSON object and an empty line. After 15 s of silence a comment line (`: …`) keeps the connection alive. Once the stream is open, failures are reported as events, not as statuses. With `Idempotency-Key`, each event begins with an `id:` line: the message id, a hyphen, and the number of UTF-16 code units of the text that the client has after the event. With `Last-Event-ID` and no `Idempotency-Key`, the stream is empty.",
+  "The reply as Server-Sent Events: first `meta`, then any number of `token`, then `blocked` if a moderation pattern matched or `error` if the reply failed, or `sources` if the bot shows sources and the text cites some, then `handoff` if the reply has asked for a person or a person has taken the conversation over, and always `done` last. Each event is an `event:` line, a `data:` line with a JSON object and an empty line. After 15 s of silence a comment line (`: …`) keeps the connection alive. Once the stream is open, failures are reported as events, not as statuses. With `Idempotency-Key`, each event begins with an `id:` line: the message id, a hyphen, and the number of UTF-16 code units of the text that the client has after the event. With `Last-Event-ID` and no `Idempotency-Key`, the stream is empty.",
   {
     meta: MetaEvent,
     token: TokenEvent,

@@ -78,13 +78,14 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
 }
 
 function toTurnEnd({ outcome, ...ending }: TurnEnding): NonNullable<Response["end"]> {
-  const { blocked, quota, sources = [], errorCode, model, tokensIn, tokensOut, latencyMs } = ending;
+  const { blocked, quota, sources = [], handoff, errorCode, model, tokensIn, tokensOut, latencyMs } = ending;
   return {
     outcome: OUTCOMES[outcome].proto,
     errorCode,
     ...(blocked && { blocked }),
     ...(quota && { quota }),
     sources: [...sources],
+    ...(handoff && { handoff }),
     model,
     tokensIn,
     tokensOut,

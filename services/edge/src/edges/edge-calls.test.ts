@@ -1,7 +1,8 @@
 import { create } from "@bufbuild/protobuf";
+import { HandoffSchema, HandoffState, TurnEndSchema } from "@parley/rpc/conversation";
 import { AttachTurnRequestSchema, CancelTurnRequestSchema } from "@parley/rpc/edge";
 import { expect, test } from "vitest";
-import { KeyedReply, RunningTurns } from "../turns/index.ts";
+import { KeyedReply, RunningTurns, readEnding } from "../turns/index.ts";
 import { handleAttachTurn } from "./attach-turn.rpc.ts";
 import { handleCancelTurn } from "./cancel-turn.rpc.ts";
 import type { EdgeCallDeps } from "./require-turn.service.ts";
@@ -34,6 +35,18 @@ test("streams the reply of a running turn", async () => {
   const parts = attach(createEdge().deps);
   expect([await parts.next(), await parts.next()]).toMatchObject([{ value: {} }, { value: { text: "secret" } }]);
   await parts.return(undefined);
+});
+
+test("streams the end of a reply with the person who has taken the session over", async () => {
+  const { deps, reply } = createEdge();
+  const parts = attach(deps);
+  await parts.next();
+  const usage = { model: "m", tokensIn: 1, tokensOut: 1, latencyMs: 1 };
+  const handoff = create(HandoffSchema, { state: HandoffState.ASSIGNED, agent: { id: "a1", name: "Anna" } });
+  reply.end({ outcome: "cancelled", errorCode: "", handoff, ...usage });
+  const received: unknown[] = [];
+  for await (const { end } of parts) if (end) received.push(readEnding(create(TurnEndSchema, end)));
+  expect(received).toMatchObject([{ outcome: "cancelled", handoff: { agent: { name: "Anna" } } }]);
 });
 
 test("neither reads nor cancels a turn that belongs to another workspace", async () => {

@@ -1,4 +1,4 @@
-import type { MessageSource, StoredTurn, TurnEnd } from "@parley/rpc/conversation";
+import type { Handoff, MessageSource, StoredTurn, TurnEnd } from "@parley/rpc/conversation";
 import { type ErrorCode, OUTCOMES, type Outcome, outcomeFromProto, toErrorCode } from "@parley/rpc/outcomes";
 import type {
   BlockedEvent,
@@ -10,7 +10,7 @@ import type {
   SourcesEvent,
 } from "./events.ts";
 import { createFailureEvent, quotaExceededMessage } from "./failures.ts";
-import type { HandoffBody } from "./handoff-state.ts";
+import { type HandoffBody, toHandoffBody } from "./handoff-state.ts";
 
 /** The usage of a workspace at its cap. */
 export type QuotaUsage = { plan: string; used: number; cap: number };
@@ -24,8 +24,8 @@ export type TurnEnding = Readonly<{
   quota?: QuotaUsage | undefined;
   /** The sources of a reply that is complete or cancelled. Others show none. */
   sources?: readonly ShownSource[] | undefined;
-  /** Set if the turn has asked for a person. Not stored with the turn. */
-  handoff?: HandoffBody | undefined;
+  /** Set if the turn has asked for a person, or a person has taken the session over. Not stored with the turn. */
+  handoff?: Handoff | undefined;
   model: string;
   tokensIn: number;
   tokensOut: number;
@@ -71,7 +71,7 @@ export function createTerminalEvents(ending: TurnEnding): TerminalEvents {
     ...(error && { error }),
     ...(sources.length > 0 &&
       (outcome === "done" || outcome === "cancelled") && { sources: { sources: [...sources] } }),
-    ...(ending.handoff && { handoff: ending.handoff }),
+    ...(ending.handoff && { handoff: toHandoffBody(ending.handoff) }),
     done,
     errorCode,
   };
@@ -94,13 +94,14 @@ export function readStoredReply({ end }: StoredTurn): StoredReply | undefined {
 export function readEnding(end: TurnEnd | undefined): TurnEnding | undefined {
   const outcome = end && outcomeFromProto(end.outcome);
   if (outcome === undefined) return undefined;
-  const { errorCode, blocked, quota, sources, model, tokensIn, tokensOut, latencyMs } = end as TurnEnd;
+  const { errorCode, blocked, quota, sources, handoff, model, tokensIn, tokensOut, latencyMs } = end as TurnEnd;
   return {
     outcome,
     errorCode,
     blocked: blocked && { reason: blocked.reason, fallback: blocked.fallback },
     quota: quota && { plan: quota.plan, used: quota.used, cap: quota.cap },
     sources: sources.map(toShownSource),
+    handoff,
     model,
     tokensIn,
     tokensOut,

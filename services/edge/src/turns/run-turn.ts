@@ -9,7 +9,6 @@ import { requireConsent } from "./consent.ts";
 import { createTerminalEvents, type TurnEnding } from "./ending.ts";
 import type { BlockedEvent, DoneEvent } from "./events.ts";
 import { type GenerationContext, type GenerationInput, generateReply } from "./generate-reply.ts";
-import { toHandoffBody } from "./handoff-state.ts";
 import type { LiveSignal } from "./live-signal.ts";
 import { createReplyResult, isUnpaid, listSources, type ReplyResult } from "./reply-result.ts";
 import type { RunningTurns } from "./running-turns.ts";
@@ -229,7 +228,7 @@ function mergeStored(own: TurnEnding, stored: CloseTurnResponse): TurnEnding {
     outcome,
     errorCode,
     ...(isSameOutcome && { blocked: own.blocked, quota: own.quota, sources: own.sources }),
-    ...(stored.handoff && { handoff: toHandoffBody(stored.handoff) }),
+    handoff: stored.handoff,
     model,
     tokensIn,
     tokensOut,

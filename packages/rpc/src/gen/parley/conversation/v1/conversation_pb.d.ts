@@ -920,6 +920,13 @@ export declare type TurnEnd = Message<"parley.conversation.v1.TurnEnd"> & {
    * @generated from field: repeated parley.conversation.v1.MessageSource sources = 10;
    */
   sources: MessageSource[];
+
+  /**
+   * Set if the reply is complete or cancelled, and the bot does not answer in the session.
+   *
+   * @generated from field: parley.conversation.v1.Handoff handoff = 11;
+   */
+  handoff?: Handoff | undefined;
 };
 
 /**
@@ -1430,7 +1437,8 @@ export declare type CloseTurnResponse = Message<"parley.conversation.v1.CloseTur
 
   /**
    * Set if this turn has asked for a person: the model called request_human, or the bot's rule about replies without an answer
-   * applied. A repeated call returns it while the bot does not answer in the session.
+   * applied. A repeated call returns it while the bot does not answer in the session. Also set if the turn was cancelled and the
+   * bot does not answer in the session, because a person may have taken it over.
    *
    * @generated from field: parley.conversation.v1.Handoff handoff = 7;
    */

@@ -40,7 +40,7 @@ const CONSENT_LABELS = {
   consentLink: t("Link to more about it"),
 };
 const HANDOFF_LABELS = {
-  handoffEnabled: t("People can take over conversations"),
+  handoffEnabled: t("Visitors can ask for a person"),
   handoffWaitSeconds: t("Longest wait for a person, in seconds"),
   handoffHours: t("Hours of your team"),
   handoffAfterDeclined: t("Questions without an answer before a person is asked, 0 for never"),

@@ -21,6 +21,7 @@ import { identifyBearer, VISITOR_MISMATCH, VISITOR_REFUSED } from "../visitors/i
 import { followHandoff, readHandoff } from "./follow-handoff.service.ts";
 import type { LiveBus } from "./live-bus.ts";
 import { serveLiveStream } from "./serve-live-stream.ts";
+import { watchKey } from "./watch-key.service.ts";
 
 export type LiveDeps = {
   limiter: RateLimiter;
@@ -80,7 +81,7 @@ const LIVE: Operation = {
   operationId: "followHandoff",
   summary: "Follow a conversation with a person",
   description:
-    "Streams who answers the visitor, and the messages of the visitor and of people. A visitor token is sent in `Authorization: Bearer`. The stream ends after 10 minutes at the latest: connect again with `Last-Event-ID`.",
+    "Streams who answers the visitor, and the messages of the visitor and of people. A visitor token is sent in `Authorization: Bearer`. The stream ends after 10 minutes at the latest, and within 5 s after the key is revoked: connect again with `Last-Event-ID`.",
   isLimited: true,
   responses: {
     ...HANDOFF_REFUSALS,
@@ -119,8 +120,13 @@ export function liveRoute(app: FastifyInstance, deps: LiveDeps): void {
             readHandoff(deps, session, position).catch((error: unknown) => {
               throw translateHandoffError(error);
             }),
-          follow: (writer, first, signal) =>
-            followHandoff({ ...deps, bus: deps.liveBus }, session, writer, { first, signal }),
+          async follow(writer, first, signal) {
+            const { origin } = request.headers;
+            const key = watchKey(async () => (await deps.resolveKey(publicKey, bucket)).allowsOrigin(origin));
+            const until = AbortSignal.any([signal, key.signal]);
+            const ended = followHandoff({ ...deps, bus: deps.liveBus }, session, writer, { first, signal: until });
+            await ended.finally(key.release);
+          },
         },
       );
       return reply;

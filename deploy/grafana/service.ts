@@ -428,9 +428,9 @@ export const SERVICE: Dashboard = {
         {
           title: "Requests for a person",
           shows:
-            "Changes per second of who answers a visitor. missed: nobody came in time. closed: asked for outside of the bot's hours.",
+            "Changes per second of who answers a visitor. missed: nobody came in time. unanswered: the person did not answer within 30 minutes. inactive: nobody wrote for 4 hours. closed: asked for outside of the bot's hours.",
           normal: "assigned follows requested.",
-          action: "missed: too few people answer. closed: visitors ask outside of the hours, so consider longer ones.",
+          action: "missed, unanswered: too few people answer. closed: visitors ask outside of the hours, so consider longer ones.",
           unit: "reqps",
           queries: [{ expr: `sum by (result) (${rate("parley_handoffs_total")})`, legend: "{{result}}" }],
         },

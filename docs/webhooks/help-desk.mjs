@@ -10,7 +10,8 @@ import { post, receive } from "./receive.mjs";
 const NOTES = {
   "handoff.requested": ({ reason }) => `The visitor waits for a person (${reason}).`,
   "handoff.message": ({ message = "" }) => message,
-  "handoff.resolved": ({ reason }) => (reason === "missed" ? "Nobody came in time. The bot answers again." : "Closed."),
+  "handoff.resolved": ({ reason }) =>
+    reason === "resolved" ? "Closed." : `Nobody came or wrote (${reason}). The bot answers again.`,
 };
 
 // From Parley to the desk.

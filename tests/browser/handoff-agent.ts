@@ -1,3 +1,4 @@
+import { queryRows } from "@parley/test-support";
 import { expect } from "vitest";
 import type { BrowserFixture, Visit } from "./fixture.ts";
 import type { Service } from "./service.ts";
@@ -51,7 +52,15 @@ export async function startHandoff(fixture: BrowserFixture, visit: Visit & { rea
 }
 
 export function agentOf({ service }: BrowserFixture, widget: WidgetPage): HandoffAgent {
-  return new HandoffAgent(service, String(widget.postedBodies("/api/chat/")[0]?.session_id));
+  return new HandoffAgent(service, sessionOf(widget));
+}
+
+const sessionOf = (widget: WidgetPage) => String(widget.postedBodies("/api/chat/")[0]?.session_id);
+
+/** Ends the visitor's wait for a person, or for the answer of one. */
+export async function endWait({ service }: BrowserFixture, widget: WidgetPage): Promise<void> {
+  const end = "UPDATE conversation.sessions SET handoff_expires_at = now() WHERE session_id = $1 AND handoff_expires_at > now()";
+  await queryRows(service.system.databaseUrl, end, [sessionOf(widget)]);
 }
 
 export const statusOf = (widget: WidgetPage) => widget.panel.locator(".handoff p").first();

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
-import { addHandoffBot, agentOf, askButton, startHandoff, statusOf, tell } from "./handoff-agent.ts";
+import { addHandoffBot, agentOf, askButton, endWait, startHandoff, statusOf, tell } from "./handoff-agent.ts";
 
 describeInBrowser("a person", (fixture) => {
   it("is asked for with the keyboard alone, and exchanges messages with the visitor in each tab, until the bot answers again", async () => {
@@ -134,6 +134,20 @@ describeInBrowser("a person", (fixture) => {
     }
     expect(await widget.findAxeViolations()).toEqual([]);
     expect(widget.problems).toEqual([]);
+  });
+
+  it("who does not answer in time leaves, and the bot answers again", async () => {
+    const publicKey = await addHandoffBot(fixture);
+    const { widget, agent } = await startHandoff(fixture, { publicKey });
+    await agent.take();
+    await tell(widget, "Hello?");
+    await eventually(() => statusOf(widget).innerText()).toBe("Anna has joined the chat.");
+    await endWait(fixture, widget);
+    const end = "Anna has left the chat. Nobody is available right now. The assistant answers again.";
+    await eventually(() => statusOf(widget).innerText(), 30_000).toBe(end);
+    expect(await widget.findAxeViolations()).toEqual([]);
+    await widget.askAndWait("quick question");
+    await eventually(() => statusOf(widget).innerText()).toBe("");
   });
 
   it("counts as an unread message while the panel is closed, and leaves with a new conversation", async () => {

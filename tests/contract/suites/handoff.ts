@@ -252,6 +252,30 @@ export function handoffSuite(shared: () => ContractSystem): void {
     expect((await answer(session, "店".repeat(4_001))).status).toBe(400);
   });
 
+  test("only the agent who has the conversation is shown typing [D53/3]", async () => {
+    const session = await startSession();
+    expect(formatDetail(409, "not_assigned")).toBe(formatRefusal(await change(session, "typing")));
+    expectOk(await change(session, "take"));
+    expect(expectOk(await change(session, "typing"))).toMatchObject({ state: "assigned", agent: ANNA });
+    expect(formatRefusal(await change(session, "typing", BEN))).toBe(formatDetail(409, "not_assigned"));
+    expectOk(await change(session, "resolve"));
+    expect(formatRefusal(await change(session, "typing"))).toBe(formatDetail(409, "not_assigned"));
+  });
+
+  test("an open live stream ends within 5 s after its key is revoked [D53/6]", async () => {
+    const own = await createTenant(system.admin);
+    await enableHandoff(own);
+    const session = await startSession(own);
+    const response = await api.send({ path: livePath(session, "", own), headers: { origin: own.origin } });
+    const events = eventsOf(response);
+    expect((await events.next()).value).toMatchObject({ event: "state" });
+    await system.admin.keys.revokeKey({ workspaceId: own.workspaceId, publicKey: own.publicKey });
+    const revokedAt = Date.now();
+    expect((await events.next()).done).toBe(true);
+    // The margin is for a machine under load. Without the revocation, the stream ends after 10 minutes.
+    expect(Date.now() - revokedAt).toBeLessThan(10_000);
+  });
+
   test("a takeover cancels the running reply, and keeps what the visitor has of it [D53/8]", async () => {
     const slow = await addBot(system, tenant, "slow-handoff", "openai:tokens-50-every-100");
     await enableHandoff(slow);

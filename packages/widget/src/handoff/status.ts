@@ -96,5 +96,6 @@ function textOf({ state, reason, agent }: HandoffState, words: HandoffWords): st
   if (reason === "missed" || reason === "closed") {
     return words.nobody;
   }
-  return name ? `${fillPlaceholders(words.left, { name })} ${words.botAgain}` : words.botAgain;
+  const left = name && `${fillPlaceholders(words.left, { name })} `;
+  return left + (reason === "unanswered" ? `${words.nobody} ` : "") + words.botAgain;
 }

@@ -47,8 +47,9 @@ export const SESSIONS = `
     -- Why the state last changed, and when. Each change has a later time, so that readers notice it.
     handoff_reason       text,
     handoff_at           timestamptz,
-    -- When the visitor asked for a person who has not been assigned otherwise, and until when the visitor waits for one.
+    -- When the visitor asked for a person who has not been assigned otherwise.
     handoff_requested_at timestamptz,
+    -- Until when the visitor waits for a person (requested) or for the answer of one (assigned); NULL if the visitor does not wait.
     handoff_expires_at   timestamptz,
     -- The person who answers or was the last to do so.
     agent_id             text,
@@ -66,7 +67,8 @@ export const SESSIONS = `
   -- The sessions that wait for a person, or have one.
   CREATE INDEX sessions_handoff ON conversation.sessions (workspace_id, handoff_state, handoff_at)
     WHERE handoff_state IS NOT NULL AND deleted_at IS NULL AND erased_at IS NULL;
-  CREATE INDEX sessions_handoff_expiry ON conversation.sessions (handoff_expires_at) WHERE handoff_state = 'requested';
+  CREATE INDEX sessions_handoff_expiry ON conversation.sessions (handoff_expires_at) WHERE handoff_expires_at IS NOT NULL;
+  CREATE INDEX sessions_handoff_silence ON conversation.sessions (last_activity_at) WHERE handoff_state = 'assigned';
   -- Owners' lists without a filter, and the retention.
   CREATE INDEX sessions_recent ON conversation.sessions (workspace_id, last_activity_at) WHERE erased_at IS NULL;
   -- Owners' filtered lists. An ordinary turn adds no entry to the indexes of ratings, of reviews and of the playground.

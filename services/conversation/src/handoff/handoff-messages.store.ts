@@ -19,7 +19,7 @@ const storeStatement = defineStatement<AgentMessage & { step: number; model: str
   WITH session AS (
     UPDATE conversation.sessions s
     SET message_count = s.message_count + 1, last_message_id = s.last_message_id + :step::integer,
-        last_activity_at = greatest(s.last_activity_at, clock_timestamp())
+        last_activity_at = greatest(s.last_activity_at, clock_timestamp()), handoff_expires_at = NULL
     WHERE s.workspace_id = :workspaceId AND s.session_id = :sessionId AND s.source = 'widget' AND ${IS_LISTED}
       AND s.handoff_state = 'assigned' AND s.agent_id = :agentId
       AND NOT EXISTS (

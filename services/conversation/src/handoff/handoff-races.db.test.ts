@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { ServiceError } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
@@ -7,7 +8,8 @@ import { createBot, newClosing, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn } from "../turns/close-turn.store.ts";
 import { openHandoffTurn } from "../turns/open-handoff-turn.store.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
-import { readHandoffState, resolveHandoff, takeHandoff } from "./handoff.store.ts";
+import { assignHandoff, expireHandoff, readHandoffState, resolveHandoff, takeHandoff } from "./handoff.store.ts";
+import { storeAgentMessage } from "./handoff-messages.store.ts";
 
 let db: TestDatabase;
 let bot: Bot;
@@ -18,6 +20,7 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const ANNA = { id: "a1", name: "Anna" };
+const BEN = { id: "b2", name: "Ben" };
 const ROUNDS = 60;
 
 type Result = "changed" | "unchanged" | "to the bot" | "to the person" | "refused";
@@ -160,10 +163,60 @@ test("at the same time as a takeover, the bot gets a message only before the tak
   await expectConsistent();
 });
 
+test("at the same time as the end of the visitor's wait, one of take, answer, assignment and resolution wins", async () => {
+  const seen = new Set<string>();
+  for (let round = 0; round < ROUNDS; round++) {
+    const { key, operations, finish } = await startSession();
+    await operations.stop();
+    await finish();
+    await takeHandoff(db.database, key, ANNA);
+    await operations.message();
+    await db.admin.query(
+      "UPDATE conversation.sessions SET handoff_expires_at = now() - interval '1 s' WHERE session_id = $1",
+      [key.sessionId],
+    );
+    const other = (["answer", "assign", "resolve"] as const)[round % 3] ?? "answer";
+    const answer = { requestId: randomUUID(), text: "Here I am.", agentId: ANNA.id, agentName: ANNA.name };
+    const both: Record<typeof other | "expire" | "take", () => Promise<Result>> = {
+      expire: async () => toResult(await expireHandoff(db.database, key)),
+      answer: async () => toResult(await storeAgentMessage(db.database, { ...key, ...answer })),
+      assign: async () => toResult(await assignHandoff(db.database, key, BEN)),
+      resolve: async () => toResult(await resolveHandoff(db.database, key)),
+      take: async () => toResult(await takeHandoff(db.database, key, BEN)),
+    };
+    const results = await runAtOnce(["expire", other], both);
+    const isExpired = results.get("expire") === "changed";
+    seen.add(`${other} ${isExpired}`);
+    const state = await readHandoffState(db.database, key);
+    if (other === "assign") {
+      // After the expiry, the assignment is a new takeover.
+      expect(results.get("assign")).toBe("changed");
+      expect(state).toMatchObject({ state: "assigned", agentId: BEN.id });
+    } else {
+      expect(results.get(other)).toBe(isExpired ? "unchanged" : "changed");
+      expect(state).toMatchObject(
+        isExpired
+          ? { state: "bot", reason: "unanswered" }
+          : other === "answer"
+            ? { state: "assigned", agentId: ANNA.id }
+            : { state: "bot", reason: "resolved" },
+      );
+    }
+    // A colleague can take exactly a session that nobody has.
+    expect(await both.take()).toBe(state?.state === "bot" ? "changed" : "unchanged");
+  }
+  console.info(`${[...seen].toSorted()} in ${ROUNDS} rounds`);
+  expect(seen.size).toBeGreaterThan(3);
+  await expectConsistent();
+});
+
 /** Starts the operations at the same time, in a random order. */
-async function runAtOnce(names: readonly Name[], operations: Operations): Promise<Map<Name, Result>> {
+async function runAtOnce<N extends string>(
+  names: readonly N[],
+  operations: Readonly<Record<N, () => Promise<Result>>>,
+): Promise<Map<N, Result>> {
   const shuffled = names.map((name) => ({ name, order: Math.random() })).sort((a, b) => a.order - b.order);
-  const results = new Map<Name, Result>();
+  const results = new Map<N, Result>();
   await Promise.all(shuffled.map(async ({ name }) => void results.set(name, await operations[name]())));
   return results;
 }

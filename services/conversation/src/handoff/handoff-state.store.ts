@@ -27,6 +27,11 @@ export const handoffSql = (s = "s") => `
     'agentId', ${s}.agent_id, 'agentName', ${s}.agent_name
   )`;
 
+/** How long a visitor waits for an answer of the person who has the session: since the request that the person took, or the first message without an answer. */
+export const ANSWER_WITHIN = "interval '30 minutes'";
+/** How long a person keeps a session in which nobody writes. */
+export const MAX_SILENCE = "interval '4 hours'";
+
 /** SQL for the time of a session's next change of state, later than the last one. `s` is the row that is updated. */
 export const NEXT_CHANGE = "greatest(clock_timestamp(), s.handoff_at + interval '1 microsecond')";
 

@@ -126,6 +126,64 @@ describe("the states of a session", () => {
     expect(await stateOf(taken)).toBe("assigned");
   });
 
+  test("a session without an answer for 30 minutes, or in which nobody writes for 4 hours, goes back to the bot", async () => {
+    const expire = async (sessionId: string) => (await expireHandoff(db.database, sessionKey(sessionId)))?.handoff;
+    const listed = async (sessionId: string) =>
+      (await listExpired(db.database, 1_000)).some((each) => each.sessionId === sessionId);
+    /** Moves the times of the session into the past. */
+    const wait = async (sessionId: string, minutes: number) => {
+      const times = ["handoff_at", "handoff_expires_at", "last_activity_at"].map(
+        (name) => `${name} = ${name} - make_interval(mins => $2)`,
+      );
+      await rowsOf(`UPDATE conversation.sessions SET ${times} WHERE session_id = $1`, sessionId, minutes);
+    };
+    const expectKept = async (sessionId: string) => {
+      expect(await listed(sessionId)).toBe(false);
+      expect(await expire(sessionId)).toBeUndefined();
+    };
+
+    const unanswered = await startSession();
+    await takeHandoff(db.database, sessionKey(unanswered), ANNA);
+    await wait(unanswered, 200);
+    await write(unanswered, "Hello?");
+    await wait(unanswered, 29);
+    await write(unanswered, "Are you there?");
+    await expectKept(unanswered);
+    await say(unanswered, "Yes.");
+    await wait(unanswered, 60);
+    await expectKept(unanswered);
+    await write(unanswered, "Good.");
+    await wait(unanswered, 29);
+    await write(unanswered, "Still there?");
+    await wait(unanswered, 1);
+    expect(await listed(unanswered)).toBe(true);
+    expect(await expire(unanswered)).toMatchObject({ state: "bot", reason: "unanswered", agentName: "Anna" });
+    expect(await expire(unanswered)).toBeUndefined();
+    expect((await write(unanswered, "And now?")).opened).toBeDefined();
+
+    const taken = await startSession();
+    await request(taken);
+    await takeHandoff(db.database, sessionKey(taken), ANNA);
+    await wait(taken, 29);
+    await expectKept(taken);
+    // The colleague gets as long.
+    await assignHandoff(db.database, sessionKey(taken), BEN);
+    await wait(taken, 29);
+    await expectKept(taken);
+    await wait(taken, 1);
+    expect(await expire(taken)).toMatchObject({ reason: "unanswered", agentName: "Ben" });
+
+    const inactive = await startSession();
+    await takeHandoff(db.database, sessionKey(inactive), ANNA);
+    await say(inactive, "Hello?");
+    await wait(inactive, 239);
+    await expectKept(inactive);
+    await wait(inactive, 1);
+    expect(await listed(inactive)).toBe(true);
+    expect(await expire(inactive)).toMatchObject({ state: "bot", reason: "inactive", agentName: "Anna" });
+    expect(await say(inactive, "Too late")).toBeUndefined();
+  });
+
   test("sessions of the playground, deleted, erased and unknown ones have no state and cannot be taken", async () => {
     const playground = newTurn(bot, { source: "playground" });
     await runTurn(db.database, playground);

@@ -7,15 +7,15 @@ import {
   type Shard,
   startAtZero,
 } from "@parley/service-kit";
-import type { Change } from "./handoff.store.ts";
+import type { Change, ExpiryReason } from "./handoff.store.ts";
 import { countHandoffs } from "./list-handoffs.store.ts";
 
 const CACHE_MS = 15_000;
 /** In seconds. Visitors wait for 3 minutes by default, and for an hour at most. */
 const WAIT_BUCKETS = [5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1_800, 3_600];
 
-/** requested, assigned and resolved: sessions that got this state. missed: nobody came in time. closed: requests outside of the hours. */
-export type HandoffResult = "requested" | "assigned" | "resolved" | "missed" | "closed";
+/** requested, assigned and resolved: sessions that got this state. closed: requests outside of the hours. */
+export type HandoffResult = "requested" | "assigned" | "resolved" | "closed" | ExpiryReason;
 
 export type HandoffMetrics = {
   count(result: HandoffResult): void;
@@ -26,11 +26,11 @@ export type HandoffMetrics = {
 export function createHandoffMetrics(registry: Registry): HandoffMetrics {
   const results = new Counter({
     name: "parley_handoffs_total",
-    help: "Changes of who answers a visitor, by result: requested (a person was asked for), assigned (a person took over), resolved (back to the bot), missed (nobody came in time) or closed (asked for outside of the bot's hours, so nobody was asked).",
+    help: "Changes of who answers a visitor, by result: requested (a person was asked for), assigned (a person took over), resolved (back to the bot), missed (nobody came in time), unanswered (the person did not answer in time), inactive (nobody wrote for long) or closed (asked for outside of the bot's hours, so nobody was asked).",
     labelNames: ["result"],
     registers: [registry],
   });
-  startAtZero(results, { result: ["requested", "assigned", "resolved", "missed", "closed"] });
+  startAtZero(results, { result: ["requested", "assigned", "resolved", "missed", "unanswered", "inactive", "closed"] });
   const wait = new Histogram({
     name: "parley_handoff_wait_seconds",
     help: "Time from a request for a person until a person took over.",

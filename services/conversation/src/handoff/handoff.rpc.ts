@@ -30,8 +30,10 @@ export function createHandoffHandlers({
       if (change !== undefined) report(metrics, change);
       const handoff = change?.handoff ?? (await readHandoffState(database, request));
       if (handoff === undefined) throw sessionNotFound();
-      const isOthers = handoff.state === "assigned" && handoff.agentId !== request.agent?.id;
-      return { handoff: toHandoffMessage(handoff), isTaken: request.action === "take" && isOthers };
+      const isOwn = handoff.state === "assigned" && handoff.agentId === request.agent?.id;
+      if (request.action === "typing" && !isOwn) throw notAssigned();
+      const isTaken = request.action === "take" && handoff.state === "assigned" && !isOwn;
+      return { handoff: toHandoffMessage(handoff), isTaken };
     },
     async postMessage(request, { signal }) {
       requireSession(request);
@@ -42,7 +44,7 @@ export function createHandoffHandlers({
       const messageId = await storeAgentMessage(database, message);
       if (messageId !== undefined) return { messageId: BigInt(messageId) };
       if ((await readHandoffState(database, request)) === undefined) throw sessionNotFound();
-      throw new ServiceError("failed_precondition", "not_assigned", "the session is not assigned to the agent");
+      throw notAssigned();
     },
     async listHandoffs({ workspaceId }, { signal }) {
       if (!isWorkspaceId(workspaceId)) return { sessions: [] };
@@ -57,9 +59,10 @@ export function createHandoffHandlers({
   };
 }
 
-function applyAction(database: Database, request: ChangeHandoffRequest): Promise<Change | undefined> {
+async function applyAction(database: Database, request: ChangeHandoffRequest): Promise<Change | undefined> {
   if (request.action === "resolve") return resolveHandoff(database, request);
   const agent = requireAgent(request);
+  if (request.action === "typing") return undefined;
   return request.action === "take" ? takeHandoff(database, request, agent) : assignHandoff(database, request, agent);
 }
 
@@ -72,6 +75,10 @@ function report(metrics: HandoffMetrics, change: Change): void {
 
 function requireSession({ workspaceId, sessionId }: ChangeHandoffRequest | PostMessageRequest): void {
   if (!isWorkspaceId(workspaceId) || !isUuid(sessionId)) throw sessionNotFound();
+}
+
+function notAssigned() {
+  return new ServiceError("failed_precondition", "not_assigned", "the session is not assigned to the agent");
 }
 
 function requireAgent({ agent }: { agent?: Agent | undefined }): Agent {

@@ -1,7 +1,7 @@
 import { type Database, defineStatement, type Queryable } from "@parley/service-kit";
 import { botSlugSql, recordEventSql } from "../events/index.ts";
 import { IS_LISTED, mayUseSessionSql, type SessionRequest } from "../sessions/index.ts";
-import { handoffSql, NEXT_CHANGE, type StoredHandoff } from "./handoff-state.store.ts";
+import { ANSWER_WITHIN, handoffSql, MAX_SILENCE, NEXT_CHANGE, type StoredHandoff } from "./handoff-state.store.ts";
 
 export type Agent = { id: string; name: string };
 
@@ -85,22 +85,25 @@ export const requestHandoff = (database: Database, request: NewRequest) => chang
 
 type Assignment = SessionKey & { agentId: string; agentName: string };
 
-const ASSIGN = `handoff_state = 'assigned', handoff_expires_at = NULL, agent_id = :agentId, agent_name = :agentName,
+// A visitor who waits begins to wait for the answer of this person.
+const ASSIGN = `handoff_state = 'assigned', agent_id = :agentId, agent_name = :agentName,
+  handoff_expires_at = CASE WHEN s.handoff_expires_at IS NOT NULL THEN clock_timestamp() + ${ANSWER_WITHIN} END,
   handoff_requested_at = CASE WHEN s.handoff_state = 'requested' THEN s.handoff_requested_at END`;
-const ASSIGNED_DATA = "'reason', c.handoff_reason, 'agent_id', c.agent_id, 'agent_name', c.agent_name";
+/** Of an event: the reason, and the agent if there was one. */
+const CHANGE_DATA = "'reason', c.handoff_reason, 'agent_id', c.agent_id, 'agent_name', c.agent_name";
 
 const takeStatement = changeStatement<Assignment>("take_handoff", {
   set: `handoff_reason = 'taken', ${ASSIGN}`,
   where: "s.handoff_state IS DISTINCT FROM 'assigned'",
   event: "handoff.assigned",
-  data: ASSIGNED_DATA,
+  data: CHANGE_DATA,
 });
 
 const assignStatement = changeStatement<Assignment>("assign_handoff", {
   set: `handoff_reason = 'assigned', ${ASSIGN}`,
   where: "(s.handoff_state IS DISTINCT FROM 'assigned' OR s.agent_id <> :agentId)",
   event: "handoff.assigned",
-  data: ASSIGNED_DATA,
+  data: CHANGE_DATA,
 });
 
 const BACK_TO_BOT = "handoff_state = NULL, handoff_requested_at = NULL, handoff_expires_at = NULL";
@@ -109,14 +112,19 @@ const resolveStatement = changeStatement<SessionKey>("resolve_handoff", {
   set: `handoff_reason = 'resolved', ${BACK_TO_BOT}`,
   where: "s.handoff_state IS NOT NULL",
   event: "handoff.resolved",
-  data: "'reason', c.handoff_reason, 'agent_id', c.agent_id, 'agent_name', c.agent_name",
+  data: CHANGE_DATA,
 });
 
+/** Why a session has gone back to the bot by itself: nobody came in time, the person did not answer in time, or nobody wrote for long. */
+export type ExpiryReason = "missed" | "unanswered" | "inactive";
+
 const expireStatement = changeStatement<SessionKey>("expire_handoff", {
-  set: `handoff_reason = 'missed', ${BACK_TO_BOT}`,
-  where: "s.handoff_state = 'requested' AND s.handoff_expires_at <= clock_timestamp()",
+  set: `handoff_reason = CASE WHEN s.handoff_state = 'requested' THEN 'missed' WHEN s.handoff_expires_at IS NOT NULL THEN 'unanswered' ELSE 'inactive' END,
+        ${BACK_TO_BOT}`,
+  where: `s.handoff_state IS NOT NULL AND CASE WHEN s.handoff_expires_at IS NOT NULL THEN s.handoff_expires_at <= clock_timestamp()
+            ELSE greatest(s.last_activity_at, s.handoff_at) <= clock_timestamp() - ${MAX_SILENCE} END`,
   event: "handoff.resolved",
-  data: "'reason', c.handoff_reason",
+  data: CHANGE_DATA,
 });
 
 /** Gives the session to an agent, unless another one or the agent has it: returns undefined then. */
@@ -130,16 +138,24 @@ export const assignHandoff = (database: Database, session: SessionKey, agent: Ag
 /** Gives the session back to the bot. Returns undefined if the bot has it. */
 export const resolveHandoff = (database: Database, session: SessionKey) => change(database, resolveStatement(session));
 
-/** Gives the session back to the bot if nobody came in time. Returns undefined if it does not wait, or not long enough. */
+/** Gives the session back to the bot if nobody came or answered in time, or if nobody wrote for long. Returns undefined if it is too early. */
 export const expireHandoff = (database: Database, session: SessionKey) => change(database, expireStatement(session));
 
-/** Lists sessions of any workspace that have waited long enough for a person. Leaves out deleted ones, which expireHandoff does not change. */
+// The two parts are disjoint.
+const LIST_EXPIRED = `
+  (SELECT s.workspace_id AS "workspaceId", s.session_id AS "sessionId" FROM conversation.sessions s
+   WHERE s.handoff_expires_at <= now() AND ${IS_LISTED} ORDER BY s.handoff_expires_at LIMIT $1)
+  UNION ALL
+  (SELECT s.workspace_id, s.session_id FROM conversation.sessions s
+   WHERE s.handoff_state = 'assigned' AND s.handoff_expires_at IS NULL AND s.last_activity_at <= now() - ${MAX_SILENCE}
+     AND s.handoff_at <= now() - ${MAX_SILENCE} AND ${IS_LISTED} ORDER BY s.last_activity_at LIMIT $1)
+  LIMIT $1`;
+
+/** Lists sessions of any workspace that expireHandoff gives back to the bot. */
 export async function listExpired(database: Database, limit: number): Promise<SessionKey[]> {
   const { rows } = await database.query<SessionKey>({
     name: "list_expired_handoffs",
-    text: `SELECT s.workspace_id AS "workspaceId", s.session_id AS "sessionId" FROM conversation.sessions s
-           WHERE s.handoff_state = 'requested' AND s.handoff_expires_at <= now() AND ${IS_LISTED}
-           ORDER BY s.handoff_expires_at LIMIT $1`,
+    text: LIST_EXPIRED,
     values: [limit],
   });
   return rows;

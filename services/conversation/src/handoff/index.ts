@@ -3,5 +3,5 @@ export { createHandoffHandlers } from "./handoff.rpc.ts";
 export { type Change, readHandoffOfTurn } from "./handoff.store.ts";
 export { expireHandoffs } from "./handoff.worker.ts";
 export { type HandoffMessage, listHandoffMessages, toHandoffMessageRecord } from "./handoff-messages.store.ts";
-export { handoffSql, type StoredHandoff, toAgent, toHandoffMessage } from "./handoff-state.store.ts";
+export { ANSWER_WITHIN, handoffSql, type StoredHandoff, toAgent, toHandoffMessage } from "./handoff-state.store.ts";
 export { applyRequestRule, askForPerson, canRequestHandoff, type RequestDeps } from "./request-handoff.service.ts";

@@ -2,7 +2,7 @@ import type { Verdict } from "@parley/bot-rules/moderation";
 import { isQuestion } from "@parley/bot-rules/small-talk";
 import { type Database, defineStatement, invalidArgument, sqlState } from "@parley/service-kit";
 import { botSlugSql, recordEventSql } from "../events/index.ts";
-import { handoffSql, type StoredHandoff } from "../handoff/index.ts";
+import { ANSWER_WITHIN, handoffSql, type StoredHandoff } from "../handoff/index.ts";
 import { mayUseSessionSql, type RequestVisitor, visitorHashSql } from "../sessions/index.ts";
 import { HISTORY_CHARACTERS } from "./budget.ts";
 import { historySql } from "./history.store.ts";
@@ -121,6 +121,7 @@ export const openTurnSql = ({
           consented_at = CASE WHEN ${KEEPS_CONSENT} THEN s.consented_at ELSE excluded.consented_at END,
           message_count = s.message_count + ${isHandoff ? 1 : 2},
           last_activity_at = greatest(s.last_activity_at, clock_timestamp()),
+          ${isHandoff ? `handoff_expires_at = coalesce(s.handoff_expires_at, clock_timestamp() + ${ANSWER_WITHIN}),` : ""}
           (last_message_id, visitor_since, replaced_visitor) = (
             SELECT reply.id,
                    CASE WHEN ${REPLACES_VISITOR} THEN reply.id - 1 ELSE s.visitor_since END,

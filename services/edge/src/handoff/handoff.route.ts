@@ -39,7 +39,7 @@ const Change = Type.Object(
   {
     action: Type.Enum(["take", "assign", "resolve", "typing"], {
       description:
-        "`take`: the agent answers, unless another one does. `assign`: the agent answers, whoever did before. `resolve`: the bot answers again. `typing`: shows the visitor for 5 s that the agent is typing.",
+        "`take`: the agent answers, unless another one does. `assign`: the agent answers, whoever did before. `resolve`: the bot answers again. `typing`: shows the visitor for 5 s that the agent, who has the conversation, is typing.",
     }),
     agent: Type.Optional(Agent),
   },
@@ -85,7 +85,14 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
         200: json("Who answers the visitor.", OwnedState),
         400: INVALID,
         404: SESSION_NOT_FOUND,
-        409: { ...refused("Another agent has the conversation.", "already_assigned"), fields: { agent: Agent } },
+        409: {
+          ...refused(
+            "Another agent has the conversation (`already_assigned`); or the agent is typing, and does not have the conversation (`not_assigned`).",
+            "already_assigned",
+            "not_assigned",
+          ),
+          fields: { agent: Agent },
+        },
       },
     },
     handler: async ({ params, body, log }, reply, caller): Promise<Static<typeof OwnedState>> => {
@@ -95,15 +102,15 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       reply.header("cache-control", "no-store");
       const { action, agent } = body;
       if (action === "take" || action === "typing") requireOwnName(caller, agent);
-      if (action === "typing") {
-        deps.liveBus.publish({ ...session, type: "typing", name: agent?.name ?? "" });
-        return { state: "assigned", reason: "", expires_in_ms: 0, ...(agent && { agent }) };
-      }
       const { handoff, isTaken } = await deps.handoffs
         .changeHandoff({ ...session, action, ...(agent && { agent }) }, { timeoutMs: TIMEOUT_MS })
         .catch(translateError);
       if (handoff === undefined) throw unavailableError(undefined);
       const state = toOwnedState(handoff);
+      if (action === "typing") {
+        deps.liveBus.publish({ ...session, type: "typing", name: agent?.name ?? "" });
+        return state;
+      }
       if (isTaken) throw new HttpError(409, "already_assigned", {}, { fields: { agent: state.agent } });
       if (action !== "resolve") await cancelRunningReplies(deps, session, log);
       deps.liveBus.publish({ ...session, type: "changed" });

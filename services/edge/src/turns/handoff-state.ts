@@ -16,10 +16,13 @@ export const HandoffState = Type.Object(
       description: "Who answers: the bot, nobody because the visitor waits for a person, or a person.",
     }),
     reason: Type.Enum(
-      ["", "visitor", "model", "declined", "badly_rated", "taken", "assigned", "resolved", "missed", "closed"],
+      [
+        ...["", "visitor", "model", "declined", "badly_rated", "taken", "assigned"],
+        ...["resolved", "missed", "unanswered", "inactive", "closed"],
+      ],
       {
         description:
-          "Why: who asked for a person (`visitor`, `model`, or a rule of the bot: `declined`, `badly_rated`); `taken` or `assigned`; or why the bot answers: `resolved`, `missed` (nobody came in time), `closed` (asked outside of the hours), or empty if nobody asked.",
+          "Why: who asked for a person (`visitor`, `model`, or a rule of the bot: `declined`, `badly_rated`); `taken` or `assigned`; or why the bot answers: `resolved`, `missed` (nobody came in time), `unanswered` (the person did not answer in time), `inactive` (nobody wrote for long), `closed` (asked outside of the hours), or empty if nobody asked.",
       },
     ),
     expires_in_ms: Type.Integer({

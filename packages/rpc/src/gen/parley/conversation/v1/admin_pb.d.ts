@@ -7505,7 +7505,7 @@ export declare type ChangeHandoffRequest = Message<"parley.conversation.v1.Chang
   sessionId: string;
 
   /**
-   * take, assign or resolve.
+   * take, assign, resolve or typing.
    *
    * @generated from field: string action = 3;
    */
@@ -8610,12 +8610,14 @@ export declare const HandoffService: GenService<{
    * - take: the agent answers, unless another one does. Of several agents who take a session, one wins.
    * - assign: the agent answers, whoever did before.
    * - resolve: the bot answers again.
+   * - typing: changes nothing, and succeeds if the agent answers.
    *
    * Idempotent: if a repeated call finds the session as the first one left it, it changes nothing and succeeds.
    *
    * Errors:
    * - NOT_FOUND (session_not_found): the session is unknown, deleted or erased, or is one of the playground.
    * - INVALID_ARGUMENT (invalid_argument): the action needs an agent and has none.
+   * - FAILED_PRECONDITION (not_assigned): for typing, the session is not assigned to the agent.
    *
    * Deadline of the edge: 3 s.
    *

@@ -695,7 +695,8 @@ export declare type Handoff = Message<"parley.conversation.v1.Handoff"> & {
 
   /**
    * Why the state is as it is. Of requested: visitor, model, declined or badly_rated. Of assigned: taken or assigned. Of bot:
-   * resolved, missed (nobody came in time), closed (a request outside of the hours), or empty if there was no request.
+   * resolved, missed (nobody came in time), unanswered (the person did not answer in time), inactive (nobody wrote for long),
+   * closed (a request outside of the hours), or empty if there was no request.
    *
    * @generated from field: string reason = 2;
    */

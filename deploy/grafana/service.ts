@@ -430,7 +430,8 @@ export const SERVICE: Dashboard = {
           shows:
             "Changes per second of who answers a visitor. missed: nobody came in time. unanswered: the person did not answer within 30 minutes. inactive: nobody wrote for 4 hours. closed: asked for outside of the bot's hours.",
           normal: "assigned follows requested.",
-          action: "missed, unanswered: too few people answer. closed: visitors ask outside of the hours, so consider longer ones.",
+          action:
+            "missed, unanswered: too few people answer. closed: visitors ask outside of the hours, so consider longer ones.",
           unit: "reqps",
           queries: [{ expr: `sum by (result) (${rate("parley_handoffs_total")})`, legend: "{{result}}" }],
         },

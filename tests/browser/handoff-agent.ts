@@ -59,7 +59,8 @@ const sessionOf = (widget: WidgetPage) => String(widget.postedBodies("/api/chat/
 
 /** Ends the visitor's wait for a person, or for the answer of one. */
 export async function endWait({ service }: BrowserFixture, widget: WidgetPage): Promise<void> {
-  const end = "UPDATE conversation.sessions SET handoff_expires_at = now() WHERE session_id = $1 AND handoff_expires_at > now()";
+  const end =
+    "UPDATE conversation.sessions SET handoff_expires_at = now() WHERE session_id = $1 AND handoff_expires_at > now()";
   await queryRows(service.system.databaseUrl, end, [sessionOf(widget)]);
 }
 

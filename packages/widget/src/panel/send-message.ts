@@ -92,7 +92,7 @@ export async function sendMessage(
           reply = { ...reply, handoff: true };
         } else if (name === "error") {
           code = data.code as string;
-        } else if (data.finish_reason === "cancelled" && !reply.handoff) {
+        } else if (data.finish_reason === "cancelled") {
           code = "stopped";
         }
         onReply(reply);
@@ -113,6 +113,6 @@ export async function sendMessage(
       return sendAndRepeat();
     });
   await sendAndRepeat();
-  code ||= reply.text.trim() || reply.handoff ? "" : "empty";
-  return code ? { code, requestId } : undefined;
+  code ||= reply.text.trim() ? "" : "empty";
+  return code && !reply.handoff ? { code, requestId } : undefined;
 }

@@ -1,6 +1,6 @@
 import type { TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
-import { handoffSql, type StoredHandoff } from "../handoff/index.ts";
+import { handoffSql, type StoredHandoff, toHandoffMessage } from "../handoff/index.ts";
 import { mayUseSessionSql, type RequestVisitor } from "../sessions/index.ts";
 import type { MessageSource, QuotaUsage } from "./close-turn.store.ts";
 
@@ -23,12 +23,19 @@ export type StoredTurn = {
   quota: QuotaUsage | null;
   sources: MessageSource[];
   /** Set if the reply is complete or cancelled, and the bot does not answer in the session. */
-  handoff: StoredHandoff | null;
+  handoff: ReturnType<typeof toHandoffMessage> | null;
   model: string;
   tokensIn: number;
   tokensOut: number;
   latencyMs: number;
 };
+
+type TurnRow = Omit<StoredTurn, "handoff"> & { handoff: StoredHandoff | null };
+
+const toStoredTurn = ({ handoff, ...turn }: TurnRow): StoredTurn => ({
+  ...turn,
+  handoff: handoff && toHandoffMessage(handoff),
+});
 
 export type KeyedTurnSearch = RequestVisitor & {
   workspaceId: string;
@@ -77,13 +84,13 @@ export async function findKeyedTurn(
   database: Database,
   { workspaceId, sessionId, botId, source, keyHash, visitorId, visitorVerified }: KeyedTurnSearch,
 ): Promise<{ turn: StoredTurn | undefined; runningCount: number }> {
-  const { rows } = await database.query<StoredTurn & { runningCount: number }>({
+  const { rows } = await database.query<TurnRow & { runningCount: number }>({
     name: "find_keyed_turn",
     text: FIND_KEYED_TURN,
     values: [workspaceId, sessionId, botId, source, keyHash, visitorId, visitorVerified],
   });
   const { runningCount = 0, ...turn } = rows[0] ?? {};
-  return { turn: "turnId" in turn && turn.turnId !== null ? (turn as StoredTurn) : undefined, runningCount };
+  return { turn: "turnId" in turn && turn.turnId !== null ? toStoredTurn(turn as TurnRow) : undefined, runningCount };
 }
 
 const FIND_TURN_OF_MESSAGE = `${SELECT_TURN}
@@ -105,12 +112,12 @@ export async function findTurnOfMessage(
     visitorVerified,
   }: Omit<KeyedTurnSearch, "keyHash"> & { messageId: string },
 ): Promise<StoredTurn | undefined> {
-  const { rows } = await database.query<StoredTurn>({
+  const { rows } = await database.query<TurnRow>({
     name: "find_turn_of_message",
     text: FIND_TURN_OF_MESSAGE,
     values: [workspaceId, sessionId, botId, source, messageId, visitorId, visitorVerified],
   });
-  return rows[0];
+  return rows[0] && toStoredTurn(rows[0]);
 }
 
 /** Lists the running turns of a session, with and without an idempotency key. */
@@ -118,10 +125,10 @@ export async function listRunningTurns(
   database: Database,
   { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
 ): Promise<StoredTurn[]> {
-  const { rows } = await database.query<StoredTurn>({
+  const { rows } = await database.query<TurnRow>({
     name: "list_running_turns",
     text: `${TURN_FIELDS} AND t.status = 'streaming'`,
     values: [workspaceId, sessionId],
   });
-  return rows;
+  return rows.map(toStoredTurn);
 }

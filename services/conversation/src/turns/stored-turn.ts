@@ -2,7 +2,6 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { StoredTurnSchema } from "@parley/rpc/conversation";
 import { OUTCOMES } from "@parley/rpc/outcomes";
 import { ServiceError } from "@parley/service-kit";
-import { toHandoffMessage } from "../handoff/index.ts";
 import type { StoredTurn } from "./keyed-turns.store.ts";
 import { toSourceMessages } from "./message-sources.ts";
 
@@ -40,7 +39,7 @@ export function toStoredTurnMessage(turn: StoredTurn): MessageInitShape<typeof S
       tokensOut,
       latencyMs,
       sources: toSourceMessages(turn.sources),
-      ...(handoff && { handoff: toHandoffMessage(handoff) }),
+      ...(handoff && { handoff }),
     },
   };
 }

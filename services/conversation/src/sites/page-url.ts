@@ -54,18 +54,36 @@ export type Patterns = { include: readonly string[]; exclude: readonly string[] 
 
 /** Returns whether the crawl may fetch a page of its site. */
 export function isCrawlable(url: string, { exclude }: Patterns): boolean {
-  return isCrawlableLink(url) && !isEndless(url) && !exclude.some((pattern) => matchesPattern(url, pattern));
+  return isCrawlableLink(url) && !isEndless(url) && !matchesAny(url, exclude);
 }
 
 /** Returns whether a page becomes a document. */
 export function isIncluded(url: string, { include }: Patterns): boolean {
-  return include.length === 0 || include.some((pattern) => matchesPattern(url, pattern));
+  return include.length === 0 || matchesAny(url, include);
 }
 
-/** Returns whether the path and the query of a URL begin with a pattern, as in robots.txt. */
-export function matchesPattern(url: string, pattern: string): boolean {
+/** Returns whether the path and the query of a URL begin with one of the patterns, as in robots.txt. */
+function matchesAny(url: string, patterns: readonly string[]): boolean {
+  const path = encodedPathOf(url);
+  return patterns.some((pattern) => matchesPath(path, parsePattern(encodePath(pattern))));
+}
+
+/** Returns the path and the query of a URL, encoded as encodePath does. */
+export function encodedPathOf(url: string): string {
   const { pathname, search } = new URL(url);
-  return matchesPath(pathname + search, parsePattern(pattern));
+  return encodePath(pathname + search);
+}
+
+/** The escapes of the characters that need none. */
+const NEEDLESS_ESCAPE = /%(?:2[DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9A-F]|7[\dAE])/g;
+
+/** Encodes a path or a pattern in the one form in which RFC 9309 compares them. URLs leave some characters as they are, such as `[`. */
+export function encodePath(path: string): string {
+  return encodeURI(path)
+    .replaceAll("%25", "%")
+    .replaceAll("'", "%27")
+    .replace(/%(?:[a-f][\da-fA-F]|[\dA-F][a-f])/g, (code) => code.toUpperCase())
+    .replace(NEEDLESS_ESCAPE, (code) => decodeURIComponent(code));
 }
 
 /** A pattern of paths: the texts between its wildcards, and whether it must match the path to its end. */

@@ -38,7 +38,19 @@ test.each<[string, string, Record<string, boolean>]>([
     "User-agent: *\nDisallow: /*?sort=\nDisallow: /*.php$\nDisallow: /end$",
     { "/a?sort=1": false, "/a.php": false, "/a.php?x": true, "/end": false, "/ends": true },
   ],
-  ["escapes", "User-agent: *\nDisallow: /caf\u00e9\nDisallow: /%7eada", { "/caf%c3%a9": false, "/%7Eada": false }],
+  [
+    "escapes",
+    "User-agent: *\nDisallow: /caf\u00e9\nDisallow: /%7eada\nDisallow: /%2a\nDisallow: /*?f[a]=\nDisallow: /*?a='",
+    {
+      "/caf%c3%a9": false,
+      "/%7Eada": false,
+      "/~ada": false,
+      "/%2A": false,
+      "/*": true,
+      "/?f[a]=1": false,
+      "/?a='": false,
+    },
+  ],
   ["lines without a meaning", "Disallow: /\nnonsense\n: /\nUser-agent: *\nDisallow /a", { "/a": true }],
 ])("%s", async (_, text, expected) => {
   const { mayFetch } = await parse(text);

@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { USER_AGENT } from "../documents/index.ts";
-import { matchesPath, type PathPattern, parsePattern } from "./page-url.ts";
+import { encodedPathOf, encodePath, matchesPath, type PathPattern, parsePattern } from "./page-url.ts";
 
 // Not with a library: those that exist parse a text of 500 KiB in one step of 0.5 s, while visitors' turns wait, and need milliseconds for each URL.
 
@@ -106,19 +106,9 @@ function addRule(group: Group, key: string, value: string): void {
   group.rules.set(pattern, key === "allow" || group.rules.get(pattern) === true);
 }
 
-/** Encodes a path as the URLs that are compared with it. */
-function encodePath(path: string): string {
-  return upperCaseEscapes(encodeURI(path).replaceAll("%25", "%"));
-}
-
-function upperCaseEscapes(path: string): string {
-  return path.replace(/%[\da-f]{2}/gi, (code) => code.toUpperCase());
-}
-
 /** Applies the longest rule that matches. Of two, the one that allows the URL. */
 function mayFetch(url: string, rules: readonly Rule[]): boolean {
-  const { pathname, search } = new URL(url);
-  const path = upperCaseEscapes(pathname + search);
+  const path = encodedPathOf(url);
   let best: Rule | undefined;
   for (const rule of rules) {
     if (best !== undefined && (rule.length < best.length || (rule.length === best.length && !rule.isAllowed))) continue;

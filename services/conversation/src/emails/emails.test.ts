@@ -78,6 +78,7 @@ test("a message about a website or a document gives the reason in words", () => 
   const { text } = renderEmail({ ...document, data: { ...data, code: "timeout" } });
   expect(text).toContain("Parley konnte das Dokument https://shop.example/ des Bots shop nicht von seiner URL lesen.");
   expect(text).toContain("Die Adresse hat zu lange nicht geantwortet.");
+  expect(renderEmail({ ...document, data: { ...data, code: "invalid_argument" } }).text).not.toContain("Der Grund:");
   // A code of a later version.
   expect(renderEmail({ ...document, data: { ...data, code: "new_code" } }).text).toContain("Der Grund: new_code");
 });

@@ -21,6 +21,9 @@ const SUMMARIES: Readonly<Record<EmailType, string>> = {
 /** The types of the events about which messages are sent. */
 export const MAILED_TYPES: readonly string[] = Object.keys(SUMMARIES).filter((type) => type !== "test");
 
+const UNREADABLE =
+  "The document could not be read. It may be damaged or protected. Save it again, for example as text, and add that file.";
+
 /** Why a document or a website was not read, by the code. The console shows the same texts. */
 const REASONS: Readonly<Record<string, string>> = {
   url_refused: "This address cannot be used. It must begin with https:// and be on the public internet.",
@@ -30,8 +33,9 @@ const REASONS: Readonly<Record<string, string>> = {
   timeout: "The address took too long to answer. Try again later, or save the page and add the file.",
   too_large: "The document is too large. Split it into smaller files.",
   too_many_redirects: "The address leads on to other addresses too often. Use the last one, which your browser shows.",
-  unreadable_document:
-    "The document could not be read. It may be damaged or protected. Save it again, for example as text, and add that file.",
+  unreadable_document: UNREADABLE,
+  // The page is not text in a known encoding.
+  invalid_argument: UNREADABLE,
   knowledge_limit_reached:
     "The workspace has as much knowledge as its plan permits. Remove documents, or ask your operator for a larger plan.",
   robots_refused: "The website's robots.txt does not permit this address.",

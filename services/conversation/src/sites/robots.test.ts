@@ -75,8 +75,8 @@ test.each<[string, boolean, string]>([
   expect((await parseRobotsTxt(`User-agent: *\n${text}`, signal)) === undefined).toBe(isComplex);
 });
 
-test("a robots.txt is cut after 500 KiB, at the end of a line", () => {
-  const line = "Disallow: /cart\n";
+test.each(["\n", "\r"])("a robots.txt is cut after 500 KiB, at the end of a line, which is %j", (end) => {
+  const line = `Disallow: /cart${end}`;
   const cut = decodeRobotsTxt(new TextEncoder().encode(line.repeat(50_000)));
   expect(cut).toBe(line.repeat(Math.floor((500 * 1024) / line.length)));
   expect(decodeRobotsTxt(new TextEncoder().encode("Disallow: /cart"))).toBe("Disallow: /cart");

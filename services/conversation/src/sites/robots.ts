@@ -120,7 +120,7 @@ function mayFetch(url: string, rules: readonly Rule[]): boolean {
 /** Decodes a robots.txt. Returns the whole lines in the first 500 KiB. */
 export function decodeRobotsTxt(body: Uint8Array): string {
   const text = new TextDecoder().decode(body.subarray(0, MAX_BYTES));
-  return body.length <= MAX_BYTES ? text : text.slice(0, text.lastIndexOf("\n") + 1);
+  return body.length <= MAX_BYTES ? text : text.slice(0, Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1);
 }
 
 /**

@@ -95,7 +95,7 @@ export const KNOWLEDGE = `
     content_hash  text NOT NULL DEFAULT '',
     etag          text NOT NULL DEFAULT '',
     last_modified text NOT NULL DEFAULT '',
-    -- The checks of the run that a busy server has refused.
+    -- The checks of the run that a busy server has refused, or that have failed unexpectedly.
     attempts      integer NOT NULL DEFAULT 0,
     checked_at    timestamptz,
     -- When the document's text changed last.

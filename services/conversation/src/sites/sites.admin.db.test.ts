@@ -149,6 +149,17 @@ describe("a crawl", { timeout: 300_000 }, () => {
     expect(await outcomesOf(crawled)).toMatchObject({ "/6": "skipped: max_pages" });
   });
 
+  test("finds other pages when its patterns change, although it remembers as many URLs as it may", async () => {
+    const links = ["/tag/1", "/tag/2", "/tag/3", "/tag/4", "/z"];
+    site.paths.set("/", webPage("Home", links.map((each) => `<a href="${each}">${each}</a>`).join("")));
+    for (const path of links) site.paths.set(path, webPage(path, `<p>Text of ${path}.</p>`));
+    const crawled = await crawl({ maxPages: 2 });
+    expect(crawled.counts).toMatchObject({ found: 4, documents: 2 });
+    await crawl({ maxPages: 2, exclude: ["/tag/"] });
+    expect(await outcomesOf(crawled)).toMatchObject({ "/": "unchanged", "/z": "added" });
+    expect(Object.keys(await textsOf())).toEqual(["/", "/z"]);
+  });
+
   test("stores only texts that have changed", async () => {
     const { paths } = site;
     paths.set("/", webPage("Home", '<a href="/tagged">T</a><a href="/plain">P</a>'));

@@ -73,9 +73,14 @@ export async function putSite(
     const { rows } = await connection.query<{ id: number }>(PUT_SITE, values);
     const [stored] = rows;
     if (stored === undefined) return "removing";
+    // The run finds these URLs again. Those that other patterns leave out now would take the places of others, up to the site's bound.
+    await connection.query(
+      "DELETE FROM conversation.knowledge_pages WHERE workspace_id = $1 AND site_id = $2 AND source_id IS NULL AND url <> $3",
+      [workspaceId, stored.id, url],
+    );
     // With other patterns, an unchanged page may have other links to follow.
     await connection.query(
-      "UPDATE conversation.knowledge_pages SET etag = '', last_modified = '' WHERE workspace_id = $1 AND site_id = $2",
+      "UPDATE conversation.knowledge_pages SET etag = '', last_modified = '', attempts = 0 WHERE workspace_id = $1 AND site_id = $2",
       [workspaceId, stored.id],
     );
     return (await findSite(connection, { workspaceId, botId, id: stored.id })) ?? "removing";

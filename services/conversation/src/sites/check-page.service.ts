@@ -228,7 +228,7 @@ export class CheckPage {
     const mayAdd = (url: string) => isCrawlable(url, site) && robots.mayFetch(url);
     const urls = links.filter((url) => URL.canParse(url) && isSameSite(url, site.url)).map(normalizeUrl);
     const added = await filterUrls(new Set(urls), mayAdd, signal);
-    await addPages(this.#deps.database, site, added, depth);
+    if (added.length > 0) await this.#withLease((connection) => addPages(connection, site, added, depth));
   }
 
   #record({ url }: WaitingPage, result: PageResult): Promise<void> {

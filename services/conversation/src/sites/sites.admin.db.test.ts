@@ -160,6 +160,20 @@ describe("a crawl", { timeout: 300_000 }, () => {
     expect(Object.keys(await textsOf())).toEqual(["/", "/z"]);
   });
 
+  test("adds no URLs by patterns that were changed while it read a page", async () => {
+    let isChanged = false;
+    site.paths.set("/", async (_, response) => {
+      if (!isChanged) {
+        isChanged = true;
+        await sites().putSite({ ...botFields(bot), url: `${site.origin}/`, exclude: ["/tag/"] });
+      }
+      const home = webPage("Home", '<a href="/tag/1">T</a><a href="/z">Z</a>');
+      response.writeHead(200, { "content-type": "text/html" }).end(home);
+    });
+    site.paths.set("/z", webPage("Z", "<p>Text of Z.</p>"));
+    expect(await outcomesOf(await crawl())).toEqual({ "/": "added", "/z": "added" });
+  });
+
   test("stores only texts that have changed", async () => {
     const { paths } = site;
     paths.set("/", webPage("Home", '<a href="/tagged">T</a><a href="/plain">P</a>'));

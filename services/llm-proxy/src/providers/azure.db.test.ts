@@ -17,6 +17,7 @@ beforeAll(async () => {
         azure: { ${settings} }
         government: { ${settings}, cloud: us-government }
         china: { ${settings}, cloud: china }
+        warm: { ${settings} }
         cold: { ${settings} }
         slow: { ${settings}, timeouts: { first_token_ms: 700 } }
         other: { base_url: "${provider.url}" }
@@ -65,6 +66,19 @@ test.each([
   cloud.setLifetime(3_600);
   expect(cloud.requests.map((body) => fieldsOf(body).scope)).toEqual([scope, scope]);
   expect(new Set(sentTokens()).size).toBe(2);
+});
+
+test("a token that is still valid is used if the token service refuses to renew it", async () => {
+  cloud.setLifetime(120);
+  expect(statusOf(await proxy.generate({ model: "warm:support" }))).toBe("COMPLETE");
+  cloud.setLifetime(3_600);
+  cloud.refuse();
+  expect(statusOf(await proxy.generate({ model: "warm:support" }))).toBe("COMPLETE");
+  await eventually(
+    () => cloud.requests.length,
+    (count) => count > 1,
+  );
+  expect(new Set(sentTokens()).size).toBe(1);
 });
 
 test("a token service that does not answer ends with the reply's timeout, and a cancelled reply ends at once", async () => {

@@ -222,6 +222,7 @@ describe("parseSettings", () => {
     ["providers: { mine: { preset: azure } }", /providers\.mine: resource or base_url is missing/],
     ["providers: { mine: { preset: azure, resource: ai, cloud: mars } }", /cloud must be equal to one of/],
     ["providers: { mine: { preset: azure, resource: r.example } }", /resource must match pattern/],
+    ["providers: { mine: { preset: ollama, kind: azure, resource: ai } }", /preset ollama is not of the kind azure/],
     ["providers: { mine: { base_url: 'ftp://x' } }", /providers\.mine\.base_url/],
     ["providers: { mine: { base_url: 'https://user:pass@x/v1' } }", /providers\.mine\.base_url/],
     ["providers: { mine: { base_url: 'https://x:99999/v1' } }", /providers\.mine: base_url is not a URL/],

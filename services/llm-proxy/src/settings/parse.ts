@@ -110,6 +110,9 @@ function readProvider(
   const baseUrl = entry.base_url ?? preset.baseUrl ?? buildUrl?.(entry);
   if (baseUrl === undefined) problems.push(`providers.${name}: ${urlSettings} is missing`);
   else if (!URL.canParse(baseUrl)) problems.push(`providers.${name}: base_url is not a URL`);
+  // Otherwise the cloud's token would be sent to the preset's server.
+  if (entry.base_url === undefined && preset.baseUrl !== undefined && buildUrl !== undefined)
+    problems.push(`providers.${name}: the preset ${entry.preset} is not of the kind ${kind}`);
   const keyName = entry.api_key_env ?? preset.apiKeyEnv;
   const apiKey =
     keyName === undefined ? undefined : readRequiredSecret(`providers.${name}`, keyName, options, problems);

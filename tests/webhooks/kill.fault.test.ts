@@ -84,8 +84,8 @@ async function createEndpoint(): Promise<Tenant> {
 }
 
 /** Chats until the plan's cap is reached. A hold of a killed turn also refuses messages, but only until it is released. */
-async function chatUntilCap(tenant: Tenant, visits: VisitResult[]): Promise<void> {
-  for (;;) {
+async function chatUntilCap(tenant: Tenant, visits: VisitResult[], signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
     const result = await visit(system.url(), tenant);
     visits.push(result);
     if (result.kind === "stream" && result.finishReason === "quota_exceeded") {
@@ -126,7 +126,7 @@ async function waitUntilDelivered(tenant: Tenant): Promise<Queue> {
 
 test(
   "a receiver that fails a third of the time gets each event, while every service and the database are killed",
-  async () => {
+  async ({ signal }) => {
     const accepted = new Set<string>();
     let requests = 0;
     receiver.respond = (response, { id }) => {
@@ -138,7 +138,7 @@ test(
     const visits: VisitResult[] = [];
     const chats = mapConcurrently(WORKSPACES, VISITORS, async (index) => {
       const tenant = tenants[index];
-      if (tenant !== undefined) await chatUntilCap(tenant, visits);
+      if (tenant !== undefined) await chatUntilCap(tenant, visits, signal);
     });
     const restarts = new Restarts();
     let kills = 0;

@@ -149,18 +149,18 @@ export function visitorLimitSuite(shared: () => ContractSystem): void {
       ];
       const edges = await Promise.all(processes.map(({ port }) => createApi(`http://127.0.0.1:${port}`)));
       const bot = await addLimitedBot(20);
-      const { statuses, called } = await retryIfRedisIsTooSlow(processes, async () => {
+      const { replies, called } = await retryIfRedisIsTooSlow(processes, async () => {
         const visitor = await tokenOf(randomUUID());
         const calls = system.provider.requests.length;
         const requests = Array.from({ length: 200 }, async (_, i) => {
           const response = await (edges[i % 2] as Api).openChat(bot, visitor);
-          await response.text();
-          return response.status;
+          return { status: response.status, text: await response.text() };
         });
-        return { statuses: await Promise.all(requests), called: system.provider.requests.length - calls };
+        return { replies: await Promise.all(requests), called: system.provider.requests.length - calls };
       });
-      expect([200, 429].map((status) => statuses.filter((each) => each === status).length)).toEqual([20, 180]);
-      expect(called).toBe(20);
+      expect([200, 429].map((status) => replies.filter((each) => each.status === status).length)).toEqual([20, 180]);
+      const failed = replies.map(({ text }) => text).filter((text) => text.includes("event: error"));
+      expect({ called, failed }).toEqual({ called: 20, failed: [] });
     });
   });
 }

@@ -114,7 +114,8 @@ describe("what a provider reports about a failed attempt is in the call log with
     ).not.toContain("Invalid content");
     const [row] = await proxy.rowsOf("ws_test", turnId);
     expect(row?.tries[0]).toMatchObject(expected);
-    expect(JSON.stringify(row)).not.toMatch(/4711|Zlatan|sk-test/);
+    // Random ids can contain the number.
+    expect(JSON.stringify({ ...row, callId: "", turnId: "" })).not.toMatch(/4711|Zlatan|sk-test/);
   });
 });
 

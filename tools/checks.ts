@@ -46,7 +46,7 @@ async function runToolCheck(command: string, ...args: string[]): Promise<Problem
   return isOk ? [] : [(stdout + stderr).trim()];
 }
 
-/** Type-checks the root project, and each package that has its own tsconfig.json. A repeated check reads only what a change affects. */
+/** Type-checks the root project, and each package that has its own tsconfig.json. A repeated check checks only the files that a change affects. */
 async function checkTypes(): Promise<Problems> {
   const packageConfigs = await readSources("*/tsconfig.json");
   const problems = ["tsconfig.json", ...packageConfigs.map(({ path }) => path)].map((path) => {

@@ -7,15 +7,16 @@ import {
   type Shard,
   startAtZero,
 } from "@parley/service-kit";
-import type { Change, ExpiryReason } from "./handoff.store.ts";
+import type { Change } from "./handoff.store.ts";
 import { countHandoffs } from "./list-handoffs.store.ts";
 
 const CACHE_MS = 15_000;
 /** In seconds. Visitors wait for 3 minutes by default, and for an hour at most. */
 const WAIT_BUCKETS = [5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1_800, 3_600];
 
-/** requested, assigned and resolved: sessions that got this state. closed: requests outside of the hours. */
-export type HandoffResult = "requested" | "assigned" | "resolved" | "closed" | ExpiryReason;
+const RESULTS = ["requested", "assigned", "resolved", "missed", "unanswered", "inactive", "closed"] as const;
+/** The help of the counter explains them. */
+export type HandoffResult = (typeof RESULTS)[number];
 
 export type HandoffMetrics = {
   count(result: HandoffResult): void;
@@ -30,7 +31,7 @@ export function createHandoffMetrics(registry: Registry): HandoffMetrics {
     labelNames: ["result"],
     registers: [registry],
   });
-  startAtZero(results, { result: ["requested", "assigned", "resolved", "missed", "unanswered", "inactive", "closed"] });
+  startAtZero(results, { result: RESULTS });
   const wait = new Histogram({
     name: "parley_handoff_wait_seconds",
     help: "Time from a request for a person until a person took over.",

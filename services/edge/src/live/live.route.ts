@@ -81,7 +81,7 @@ const LIVE: Operation = {
   operationId: "followHandoff",
   summary: "Follow a conversation with a person",
   description:
-    "Streams who answers the visitor, and the messages of the visitor and of people. A visitor token is sent in `Authorization: Bearer`. The stream ends after 10 minutes at the latest, and within 5 s after the key is revoked: connect again with `Last-Event-ID`.",
+    "Streams who answers the visitor, and the messages of the visitor and of people. A visitor token is sent in `Authorization: Bearer`. The stream ends after 10 minutes at the latest: connect again with `Last-Event-ID`. It also ends within 5 s after the key is revoked.",
   isLimited: true,
   responses: {
     ...HANDOFF_REFUSALS,

@@ -54,13 +54,13 @@ export function hasOpenAiApi(settings: OpenAiSettings | NativeSettings): setting
 
 /** Returns the problems of an entry with its kind. `hasKey` is whether the entry or its preset names a key. */
 export function findEntryProblems(kind: Kind, entry: ProviderEntry, hasKey: boolean): string[] {
-  const { credentials, buildUrl, cloudSettings = [], isOpenAi } = KINDS[kind];
+  const { credentials, cloudSettings = [], isOpenAi } = KINDS[kind];
   const problems: string[] = [];
   if (credentials === "cloud" && hasKey)
     problems.push(`api_key_env is not for the kind ${kind}, which uses the credentials of the cloud`);
   if (credentials === "key" && !hasKey) problems.push("api_key_env is missing");
   // Without base_url, buildUrl reports the setting.
-  if (!hasKey && (entry.base_url !== undefined || buildUrl === undefined))
+  if (!hasKey && entry.base_url !== undefined)
     problems.push(...cloudSettings.filter((name) => entry[name] === undefined).map((name) => `${name} is missing`));
   if (!isOpenAi)
     for (const name of ["include_usage", "max_tokens_parameter"] as const)

@@ -3,12 +3,13 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { ResultsReporter } from "./tools/test-results.ts";
 
-// The groups of tests, in the order in which they run. `pnpm test` runs groups 0 to 2, `pnpm test:extended` group 3, `pnpm test:faults` group 4, and
-// `pnpm test:load` group 5.
+// The groups of tests, in the order in which they run. `pnpm test` runs the projects `unit`, `integration` and `contract`, `pnpm test:system` the other
+// projects of groups 0 to 2, `pnpm test:extended` group 3, `pnpm test:faults` group 4, and `pnpm test:load` group 5.
 // 0. Unit tests are beside the code. Most take milliseconds; some start a server. Chart tests (*.chart.test.ts) render the Helm chart.
 // 1. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or take seconds because they start processes, threads or servers
 //    (*.process.test.ts).
-// 2. System tests (tests/) start the whole system and send HTTP requests to it. Browser tests (tests/browser/) send them from a browser.
+// 2. System tests (tests/) start the whole system and send HTTP requests to it. Those of the public interface and of the isolation of workspaces are
+//    the project `contract`. Browser tests (tests/browser/) send the requests from a browser.
 // 3. Extended tests (*.extended.test.ts) wait 5 s or more for a timer, install software, or check details of a screen or mechanism whose main path
 //    and main failure are checked in groups 1 and 2.
 // 4. Fault tests (*.fault.test.ts) stop processes and databases under load.
@@ -32,6 +33,8 @@ const projectDefaults = {
 };
 // The workers, and the processes that tests and global setups start, share a cache of compiled modules.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url));
+
+const CONTRACT_TESTS = ["tests/contract/contract.test.ts", "tests/isolation/isolation.test.ts"];
 
 /** The slowest test files of groups 1 to 3. They start before the other files of their kind (browser tests, other tests), so that none ends last. */
 const slowestFiles = [
@@ -133,10 +136,23 @@ export default defineConfig({
       {
         test: {
           ...projectDefaults,
+          name: "contract",
+          sequence: { groupOrder: 2 },
+          include: CONTRACT_TESTS,
+          globalSetup: ["tests/system/shared-system.ts"],
+          setupFiles: ["tests/support/src/vitest-setup.ts"],
+          testTimeout: systemTimeoutMs,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          ...projectDefaults,
           name: "system",
           sequence: { groupOrder: 2 },
           include: ["tests/**/*.test.ts"],
           exclude: [
+            ...CONTRACT_TESTS,
             "**/*.{extended,fault,load,browser,images,pictures,cluster}.test.ts",
             "tests/support/**",
             "**/node_modules/**",

@@ -56,7 +56,8 @@ describe("buildWidget", () => {
     expect(total).toBeLessThanOrEqual(LIMITS_BYTES.total);
   });
 
-  it("builds the same files from the same source", async () => {
+  // A second build takes as long as the first, so only `pnpm test:full` makes it.
+  it.runIf(process.env.PARLEY_TEST_FULL === "1")("builds the same files from the same source", async () => {
     const again = await mkdtemp(join(tmpdir(), "parley-widget-"));
     expect(await buildWidget(again)).toEqual(manifest);
     await rm(again, { recursive: true });

@@ -152,6 +152,7 @@ const ALPHABET = [
   "𝒂",
   "_",
 ];
+const RANDOM_REPLIES = process.env.PARLEY_TEST_FULL === "1" ? 20_000 : 500;
 const LETTERS = ["a", "b", "é", "f", "i", "👋", "한", "v", " ", "\\.", "к", "ё", "ß", "\\d", "s"];
 
 const text = fc.array(fc.constantFrom(...ALPHABET), { maxLength: 40 }).map((parts) => parts.join(""));
@@ -201,7 +202,7 @@ test("ReplyFilter never releases a match, and releases a reply without a match c
         expect(normalise(released).length).toBeLessThanOrEqual(Math.min(...starts));
       }
     }),
-    { numRuns: process.env.PARLEY_TEST_FULL === "1" ? 20_000 : 2_500 },
+    { numRuns: RANDOM_REPLIES },
   );
-  expect(Math.min(blocked, passed)).toBeGreaterThan(300);
+  expect(Math.min(blocked, passed)).toBeGreaterThan(RANDOM_REPLIES / 9);
 }, 60_000);

@@ -184,7 +184,7 @@ describe("a page that is opened after a message has expired", () => {
   ] as const)("shows that %s was cut off, and the message can be sent again", async (_, replies, expected) => {
     const { chat, store, shown } = openTab();
     const { session } = store.read();
-    const question = { id: "1", role: "user", text: "Hi", key: "key-1", expires: Date.now() - 1 } as const;
+    const question = { id: "1", role: "user", text: "Hi", key: "key-1", expires: 1 } as const;
     for (const entry of [question, ...replies]) store.put(session, entry);
     chat.show();
     chat.resume();

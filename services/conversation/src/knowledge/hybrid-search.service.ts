@@ -1,4 +1,4 @@
-import { listNamesOfRelativeDay, listSynonyms } from "@parley/bot-rules/questions";
+import { expandShortForms, listNamesOfRelativeDay, listSynonyms } from "@parley/bot-rules/questions";
 import type { Database } from "@parley/service-kit";
 import type { Passage, PromptTerm } from "../turns/index.ts";
 import { fuseRankings } from "./fusion.ts";
@@ -37,10 +37,11 @@ export async function searchHybrid(
   database: Database,
   semanticSearch: SemanticSearch,
   bot: BotKnowledge,
-  message: string,
+  typed: string,
   continued = "",
 ): Promise<HybridMatches> {
   if (bot.chunks === 0) return NO_MATCHES;
+  const message = expandShortForms(typed);
   const day = listNamesOfRelativeDay(message, bot.timeZone, new Date());
   const synonyms = [message, continued].flatMap((each) => listSynonyms(each.slice(0, MAX_QUERY_CHARACTERS)));
   const context = [continued, ...day, ...synonyms].join(" ");

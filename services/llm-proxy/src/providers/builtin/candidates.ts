@@ -3,7 +3,7 @@ import type { Passage } from "@parley/rpc/llm";
 import type { Language } from "./language.ts";
 import { findNames } from "./lexicon.ts";
 import { asksAboutAnything } from "./question.ts";
-import { isQuestion, type Sentence, splitSentences } from "./sentences.ts";
+import { isQuestion, type Sentence } from "./sentences.ts";
 import { extractTerms } from "./terms.ts";
 
 /** The share of the words of a heading's question that the message must contain. */
@@ -47,20 +47,20 @@ export type Candidate = {
 
 /** Returns the sentences of a passage. `messageTerms` are the message's terms and the concepts that it asks about. */
 export function listCandidates(
-  passage: Passage,
-  rank: number,
+  { passage, rank, sentences }: Pick<Candidate, "passage" | "rank" | "sentences">,
   messageTerms: ReadonlySet<string>,
   language: Language,
 ): Candidate[] {
-  const sentences = splitSentences(passage.text);
   const termsOfSentences = sentences.map(({ text }) => extractTermsWithConcepts(text, language));
   const headings = passage.heading.split(" > ");
   const innermost = headings.pop() ?? "";
-  const title = extractTermsWithConcepts([passage.source.replace(/[_/.-]/g, " "), ...headings].join("\n"), language);
+  const titles = [passage.source.replace(/[_/.-]/g, " "), ...headings];
+  const title = extractTermsWithConcepts(titles.join("\n"), language);
+  const titleOfQuestions = extractTermsWithConcepts([...titles, innermost].join("\n"), language);
   return sentences.map((sentence, index) => {
     const asked = sentence.question || innermost;
     const heading = selectHeadingTerms(asked, messageTerms, language);
-    const isAnswer = sentence.question !== "" ? sentence.startsParagraph : index === 0 && isQuestion(innermost);
+    const isAnswer = sentence.question !== "" ? sentence.isAnswer : index === 0 && isQuestion(innermost);
     return {
       passage,
       rank,
@@ -71,7 +71,7 @@ export function listCandidates(
         sentence: termsOfSentences[index] ?? new Set(),
         heading,
         previous: termsOfSentences[index - 1] ?? new Set(),
-        title,
+        title: sentence.question === "" ? title : titleOfQuestions,
       },
       days: new Set(),
       firstTerm: [

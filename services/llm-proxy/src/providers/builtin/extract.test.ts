@@ -125,6 +125,18 @@ describe("extractAnswer", () => {
     expect(extractAnswer("Hi, when is the shop open?", SHOP)).toMatch(/^Our shop in Lisbon/);
   });
 
+  test("a question that the documents have nearly word for word wins, with its whole answer", () => {
+    const faq = [
+      passage("faq.md", "FAQ > Do I get an e-mail when my glasses are ready?", "Yes. We write on the same day. Call us too."),
+      passage("contact.md", "Contact", "Write an e-mail to hello@glasses.example."),
+      passage("about.md", "About us", "Are you a robot? No, this window is answered by Ada and Ben."),
+    ];
+    expect(extractAnswer("do i get an e-mail when my glasses are ready", faq)).toBe(
+      "Yes. We write on the same day. Call us too.\n\n— faq.md › Do I get an e-mail when my glasses are ready?",
+    );
+    expect(extractAnswer("Are you a robot?", faq)).toMatch(/^No, this window is answered by Ada and Ben\./);
+  });
+
   test("adds the code that follows only if the question asks how", () => {
     expect(extractAnswer("How do I embed the widget?", SHOP)).toBe(
       "To embed the widget, add this line.\n\n```\n<script src=widget.js></script>\n```\n\n— widget.md › The widget",

@@ -1,7 +1,9 @@
-import { findAskedDays, findContinuedQuestion } from "@parley/bot-rules/questions";
+import { expandShortForms, findAskedDays, findContinuedQuestion } from "@parley/bot-rules/questions";
 import type { Passage, Prompt } from "@parley/rpc/llm";
 import { removeCitationMarkers } from "../citation-markers.ts";
-import { findQuotes, type Quote } from "./quotes.ts";
+import type { Quote } from "./quote.ts";
+import { findQuotes } from "./quotes.ts";
+import { findSameQuestion } from "./same-question.ts";
 import { decline, replyToSmallTalk } from "./small-talk.ts";
 
 /** The longest answer, with its source. */
@@ -20,10 +22,12 @@ export function extractAnswer(
   { earlier, now }: Circumstances,
 ): Reply {
   const smallTalk = replyToSmallTalk(message);
-  if (smallTalk !== undefined) return { text: smallTalk, isDeclined: false };
-  const continued = findContinuedQuestion(message, earlier);
-  const days = findAskedDays(message, timeZone || "UTC", now);
-  const [best, second] = findQuotes({ message, continued, days }, passages, terms);
+  if (smallTalk !== undefined && findSameQuestion(message, passages) === undefined)
+    return { text: smallTalk, isDeclined: false };
+  const asked = expandShortForms(message);
+  const continued = findContinuedQuestion(asked, earlier.map(expandShortForms));
+  const days = findAskedDays(asked, timeZone || "UTC", now);
+  const [best, second] = findQuotes({ message: asked, continued, days }, passages, terms);
   if (best === undefined) return { text: decline(message, passages), isDeclined: true };
   const render = citesSources ? (quote: Quote) => renderCitedQuote(quote, passages) : renderQuote;
   return { text: renderAnswer(best, second, render), isDeclined: false };

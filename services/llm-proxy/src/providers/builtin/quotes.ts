@@ -1,24 +1,16 @@
 import type { Passage, QueryTerm } from "@parley/rpc/llm";
-import { type Candidate, findCandidateDays, listCandidates, refersToPrevious } from "./candidates.ts";
-import { detectLanguage, detectLanguages, type Language } from "./language.ts";
+import { type Candidate, findCandidateDays, listCandidates } from "./candidates.ts";
+import { detectLanguage, detectLanguages } from "./language.ts";
 import { listAskedConcepts } from "./lexicon.ts";
 import { coverTerm, matchTerm, namesTerm, PLACE_VALUES, type Term } from "./match.ts";
 import { buildQuery, type Question } from "./query.ts";
 import { asksHow, isCase, isHours, isOwnQuestion } from "./question.ts";
-import { joinSentences, type Sentence } from "./sentences.ts";
+import { findCode, lengthOf, MAX_QUOTE_CHARACTERS, type Quote, quoteAnswer, quoteSentence } from "./quote.ts";
+import { findSameQuestion } from "./same-question.ts";
+import { joinSentences, splitSentences } from "./sentences.ts";
 import { findSuperlative, type Superlative } from "./superlatives.ts";
 import { extractTerms, splitWords } from "./terms.ts";
 import { findAskedKind, type ValueKind } from "./value-kinds.ts";
-
-/** Sentences of one passage that answer a message. */
-export type Quote = {
-  passage: Passage;
-  /** The position of the first sentence in the passage. */
-  position: number;
-  text: string;
-  /** The code that belongs to the sentences; empty for none. */
-  code: string;
-};
 
 /** The share of the query's weight that a sentence must cover to be an answer. */
 const MIN_COVERAGE = 0.48;
@@ -65,10 +57,6 @@ const MAX_ROWS = 3;
 /** Sentences whose scores differ by less are about things that a superlative compares. */
 const EQUAL_SENTENCE_DISTANCE = 0.2;
 
-/** Also limits the sentences of a list. */
-const MAX_QUOTE_CHARACTERS = 330;
-const MAX_CODE_CHARACTERS = 300;
-
 /** `subjects`: the subjects of the message that the sentence itself names. */
 type Scored = { candidate: Candidate; score: number; subjects: readonly Term[] };
 
@@ -78,6 +66,9 @@ export function findQuotes(
   passages: readonly Passage[],
   terms: readonly QueryTerm[],
 ): Quote[] {
+  const sentences = passages.map(({ text }) => splitSentences(text));
+  const same = findSameQuestion(message, passages, sentences);
+  if (same !== undefined) return [quoteAnswer(same, message)];
   const words = splitWords(message);
   const passageWords = passages.map(({ text }) => splitWords(text));
   const isInOtherLanguage = findOtherLanguages(words, passageWords);
@@ -85,7 +76,9 @@ export function findQuotes(
   const language = detectLanguage([...words, ...(ownWords.length > 0 ? ownWords : passageWords).flat()]);
   const asked = [...words, ...terms.map(({ word }) => word)];
   const messageTerms = new Set([...extractTerms(asked.join(" "), language), ...listAskedConcepts(message, language)]);
-  const candidates = passages.flatMap((passage, rank) => listCandidates(passage, rank, messageTerms, language));
+  const candidates = passages.flatMap((passage, rank) =>
+    listCandidates({ passage, rank, sentences: sentences[rank] ?? [] }, messageTerms, language),
+  );
   for (const candidate of candidates) candidate.isInOtherLanguage = isInOtherLanguage[candidate.rank] === true;
   if (days.size > 0) for (const candidate of candidates) candidate.days = findCandidateDays(candidate);
   const ownKind = findAskedKind(message);
@@ -108,9 +101,9 @@ export function findQuotes(
     const text = joinSentences(rows.map(({ sentence }) => sentence.text));
     return [{ passage: best.candidate.passage, position: rows[0]?.index ?? 0, text, code: "" }];
   }
-  const quote = toQuote(best.candidate, message, language);
+  const quote = quoteSentence(best.candidate, message, language);
   const second = superlative === undefined ? scored.find((each) => isSecondQuote(each, best, quote)) : undefined;
-  return second === undefined ? [quote] : [quote, toQuote(second.candidate, message, language)];
+  return second === undefined ? [quote] : [quote, quoteSentence(second.candidate, message, language)];
 }
 
 /** Returns whether each passage is in another language than the message. A text without stop words, such as a table, may be in any language. */
@@ -262,32 +255,4 @@ function isSecondQuote(each: Scored, best: Scored, quote: Quote): boolean {
   const addsSubject = each.subjects.some((subject) => coverTerm(subject, best.candidate) === 0);
   const isNear = each.candidate.passage === best.candidate.passage && each.score >= best.score - SECOND_QUOTE_DISTANCE;
   return addsSubject || (isNear && best.subjects.length > 0);
-}
-
-/** Returns the candidate's sentence with the sentences that it needs: the one that a pronoun refers to, or the list that follows it. */
-function toQuote({ passage, sentences, index, sentence }: Candidate, message: string, language: Language): Quote {
-  let from = index;
-  while (from > 0 && refersToPrevious(sentences, from, language)) from--;
-  let to = index + 1;
-  if (/[:：]$/.test(sentence.text))
-    while (sentences[to]?.isListItem && lengthOf(sentences.slice(from, to + 1)) <= MAX_QUOTE_CHARACTERS) to++;
-  const quoted = sentences.slice(from, to);
-  const code = asksHow(message) ? findCode(sentences, index) : "";
-  return {
-    passage,
-    position: from,
-    text: joinSentences(quoted.map(({ text }) => text)),
-    code: code.length <= MAX_CODE_CHARACTERS ? code : "",
-  };
-}
-
-/** Returns the code block that follows a sentence's paragraph; empty for none. */
-function findCode(sentences: readonly Sentence[], index: number): string {
-  let last = index;
-  while (sentences[last + 1]?.startsParagraph === false) last++;
-  return sentences.slice(index, last + 1).find(({ code }) => code !== "")?.code ?? "";
-}
-
-function lengthOf(sentences: readonly Sentence[]): number {
-  return sentences.reduce((sum, { text }) => sum + text.length + 1, 0);
 }

@@ -55,6 +55,20 @@ test("a sentence knows the question that its paragraph answers", () => {
   ]);
 });
 
+test("a question at the beginning of a paragraph is the question of its other sentences, without the labels of both", () => {
+  expect(splitSentences("Is there a lift? Yes, to all floors. It is narrow.\nAsk us.")).toMatchObject([
+    { text: "Is there a lift?", question: "", isAnswer: false },
+    { text: "Yes, to all floors.", question: "Is there a lift?", isAnswer: true },
+    { text: "It is narrow.", question: "Is there a lift?", isAnswer: false },
+    { text: "Ask us.", question: "", isAnswer: false },
+  ]);
+  expect(splitSentences("Frage: Gibt es Strom?\nAntwort: Ja, an jedem Platz.")).toMatchObject([
+    { text: "Gibt es Strom?" },
+    { text: "Ja, an jedem Platz.", question: "Gibt es Strom?", isAnswer: true },
+  ]);
+  expect(textsOf("D: 12 €\nQ: Is it safe? A: It is.")).toEqual(["D: 12 €", "Is it safe?", "It is."]);
+});
+
 test("splitSentences recognises the end of a sentence in other scripts", () => {
   expect(textsOf("配送は三日です。返品は三十日以内です。")).toEqual(["配送は三日です。", "返品は三十日以内です。"]);
 });

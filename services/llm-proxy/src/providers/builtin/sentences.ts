@@ -7,8 +7,10 @@ export type Sentence = {
   isListItem: boolean;
   isQuestion: boolean;
   startsParagraph: boolean;
-  /** The question that the sentence's paragraph answers: the paragraph before it, if that is one question. Empty for none. */
+  /** The question that the sentence answers: the beginning of its paragraph, or the paragraph before, if that is one question. Empty for none. */
   question: string;
+  /** Whether the sentence is the first one after that question. */
+  isAnswer: boolean;
 };
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
@@ -16,6 +18,8 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
 const LIST_MARKER = /^\s*(?:[-*+•]|\d+[.)])\s+/;
 const OTHER_MARKER = /^\s*(?:#+|>)\s+/;
 const QUESTION = /[?？؟]["'”’)*]*$/;
+/** A label of a question or of its answer: "Q:", "Antwort:". */
+const LABEL = /^(?:[QAFPDR]|Question|Answer|Frage|Antwort|Réponse|Pregunta|Respuesta|Domanda|Risposta)\s?[:：]\s*/u;
 const MAX_LIST_ITEM_CHARACTERS = 200;
 
 // A fence may have no end, because a passage can end within the code. In a .txt document, a code block is one line, because the conversation
@@ -80,8 +84,10 @@ function addLine(sentences: Sentence[], line: string, isRow: boolean): void {
     before.code === "" &&
     plain.length <= MAX_LIST_ITEM_CHARACTERS &&
     (/[:：]$/.test(before.text) || (before.isListItem && before.startsParagraph && texts.length === 1));
-  const question = before?.isQuestion && before.startsParagraph ? before.text : "";
-  for (const [index, text] of texts.entries()) {
+  let question = before?.isQuestion && before.startsParagraph ? before.text : "";
+  for (const [index, each] of texts.entries()) {
+    const isAfterQuestion = sentences.at(-1)?.isQuestion === true;
+    const text = isAfterQuestion || isQuestion(each) ? each.replace(LABEL, "") : each;
     if (text === "") continue;
     sentences.push({
       text,
@@ -90,7 +96,9 @@ function addLine(sentences: Sentence[], line: string, isRow: boolean): void {
       isQuestion: isQuestion(text),
       startsParagraph: index === 0,
       question,
+      isAnswer: question !== "" && isAfterQuestion,
     });
+    if (index === 0 && isQuestion(text)) question = text;
   }
 }
 

@@ -87,24 +87,33 @@ const DURATION: ValueKind = {
   ),
 };
 
-const COUNT: ValueKind = {
-  isRequired: true,
-  asked: words(
-    "how many|how much|wie ?viele?|combien de (?!temps)|cu[aá]nt[oa]s|quant[ie]|quant[oa]s|hoeveel|ilu|ile",
-    "いくつ|何人|何個|多少个|几个|كم عدد|כמה",
-  ),
-  value: words(
-    `(?:(?<![:.,]|[€$£] ?)\\p{N}[\\p{N}.,]*|one|two|three|four|five|six|seven|eight|nine|ten|dozen|several|both|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred|unlimited
+const NUMBER_WORDS = `one|two|three|four|five|six|seven|eight|nine|ten|dozen|several|both|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred|unlimited
 |zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|hundert|unbegrenzt|beliebig
 |deux|trois|quatre|cinq|six|sept|huit|neuf|dix|douze|vingt|trente|cent|illimité\\p{L}*
 |dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|quince|veinte|treinta|cien|ilimitad[oa]s?
 |due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|venti|trenta|cento|illimitat\\p{L}
-|dois|duas|três|quatro|sete|oito|dez|doze|vinte|trinta|twee|drie|vijf|zes|zeven|acht|negen|tien|twaalf|twintig)(?![\\p{N}.,]*\\p{N}|[:.]\\p{N}|(?:[–-]\\p{N}+)? ?(?:${UNITS_OF_TIME}|[€$£¥%]|euros?|dollars?|uhr|h|am|pm|o'clock)(?!\\p{L}))`.replaceAll(
+|dois|duas|três|quatro|sete|oito|dez|doze|vinte|trinta|twee|drie|vijf|zes|zeven|acht|negen|tien|twaalf|twintig`.replaceAll("\n", "");
+
+const COUNT: ValueKind = {
+  isRequired: true,
+  asked: words(
+    "how many|wie ?viele|combien de (?!temps)|cu[aá]nt[oa]s|quant[ie]|quant[oa]s|hoeveel|ilu|ile",
+    "いくつ|何人|何個|多少个|几个|كم عدد|כמה",
+  ),
+  value: words(
+    `(?:(?<![:.,]|[€$£] ?)\\p{N}[\\p{N}.,]*|${NUMBER_WORDS})(?![\\p{N}.,]*\\p{N}|[:.]\\p{N}|(?:[–-]\\p{N}+)? ?(?:${UNITS_OF_TIME}|[€$£¥%]|euros?|dollars?|uhr|h|am|pm|o'clock)(?!\\p{L}))`.replaceAll(
       "\n",
       "",
     ),
     "[一二三四五六七八九十百]",
   ),
+};
+
+/** "How much deposit" asks for money, "wie viel Garantie" for a time, and "how much flour" for a weight. */
+const AMOUNT: ValueKind = {
+  isRequired: true,
+  asked: words("how much|wie ?viel|combien|cu[aá]nt[oa]|quant[oa]"),
+  value: new RegExp(`\\p{N}|${words(`${NUMBER_WORDS}|${FREE}`).source}`, "iu"),
 };
 
 const AGE: ValueKind = {
@@ -222,6 +231,7 @@ const KINDS: readonly ValueKind[] = [
   MEASURE,
   PRICE,
   COUNT,
+  AMOUNT,
   TIME,
   PERSON,
   PLACE,

@@ -1,0 +1,36 @@
+import { create } from "@bufbuild/protobuf";
+import { PassageSchema } from "@parley/rpc/llm";
+import { expect, test } from "vitest";
+import { findSameQuestion } from "./same-question.ts";
+
+const PASSAGES = [
+  { heading: "Kiln", text: "The kiln is free on Mondays. E-mail kiln@pots.example." },
+  { heading: "FAQ > Will I get an e-mail when the kiln is free?", text: "Yes, on the same day. Check your spam folder." },
+  {
+    heading: "FAQ",
+    text: "Do you fire other people's work? Only stoneware. It costs £4.\nHow do I pay for a firing?\nBy card.",
+  },
+  { heading: "When the clay is too dry", text: "Soak it overnight." },
+].map((passage) => create(PassageSchema, { source: "pots.md", ...passage }));
+
+/** Returns the first sentence of the answer. */
+function answer(message: string): string | undefined {
+  const found = findSameQuestion(message, PASSAGES);
+  return found?.sentences[found.index]?.text;
+}
+
+test.each([
+  ["will i get an email when the kiln is free", "Yes, on the same day."],
+  ["do you fire the other people's work", "Only stoneware."],
+  ["How can I pay for a firing?", "By card."],
+  ["when the clay is too dry", "Soak it overnight."],
+])("finds the answer to %j", (message, expected) => {
+  expect(answer(message)).toBe(expected);
+});
+
+test.each(["When do I pay for a firing?", "How do I pay for a kiln?", "How do I pay?", "kiln", "", "???"])(
+  "finds no answer to %j, which asks something else",
+  (message) => {
+    expect(answer(message)).toBeUndefined();
+  },
+);

@@ -127,7 +127,11 @@ describe("extractAnswer", () => {
 
   test("a question that the documents have nearly word for word wins, with its whole answer", () => {
     const faq = [
-      passage("faq.md", "FAQ > Do I get an e-mail when my glasses are ready?", "Yes. We write on the same day. Call us too."),
+      passage(
+        "faq.md",
+        "FAQ > Do I get an e-mail when my glasses are ready?",
+        "Yes. We write on the same day. Call us too.",
+      ),
       passage("contact.md", "Contact", "Write an e-mail to hello@glasses.example."),
       passage("about.md", "About us", "Are you a robot? No, this window is answered by Ada and Ben."),
     ];

@@ -43,7 +43,11 @@ export function quoteAnswer(place: SentenceOfPassage, message: string): Quote {
   return quote(place, { from: index, to }, message);
 }
 
-function quote({ passage, sentences, index }: SentenceOfPassage, { from, to }: { from: number; to: number }, message: string): Quote {
+function quote(
+  { passage, sentences, index }: SentenceOfPassage,
+  { from, to }: { from: number; to: number },
+  message: string,
+): Quote {
   let end = to;
   if (/[:：]$/.test(sentences[to - 1]?.text ?? ""))
     while (sentences[end]?.isListItem && lengthOf(sentences.slice(from, end + 1)) <= MAX_QUOTE_CHARACTERS) end++;

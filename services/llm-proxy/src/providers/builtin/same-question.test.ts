@@ -5,7 +5,10 @@ import { findSameQuestion } from "./same-question.ts";
 
 const PASSAGES = [
   { heading: "Kiln", text: "The kiln is free on Mondays. E-mail kiln@pots.example." },
-  { heading: "FAQ > Will I get an e-mail when the kiln is free?", text: "Yes, on the same day. Check your spam folder." },
+  {
+    heading: "FAQ > Will I get an e-mail when the kiln is free?",
+    text: "Yes, on the same day. Check your spam folder.",
+  },
   {
     heading: "FAQ",
     text: "Do you fire other people's work? Only stoneware. It costs £4.\nHow do I pay for a firing?\nBy card.",

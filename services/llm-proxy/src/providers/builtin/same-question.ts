@@ -24,8 +24,7 @@ export function findSameQuestion(
   for (const [rank, passage] of passages.entries()) {
     const own = sentences[rank] ?? [];
     const heading = passage.heading.split(" > ").at(-1) ?? "";
-    const isHeading =
-      (isQuestion(heading) || splitWords(heading).length >= MIN_HEADING_WORDS) && compare(heading);
+    const isHeading = (isQuestion(heading) || splitWords(heading).length >= MIN_HEADING_WORDS) && compare(heading);
     const index = own.findIndex(
       (each, at) => !each.isQuestion && ((isHeading && at === 0) || (each.isAnswer && compare(each.question))),
     );

@@ -87,12 +87,16 @@ const DURATION: ValueKind = {
   ),
 };
 
-const NUMBER_WORDS = `one|two|three|four|five|six|seven|eight|nine|ten|dozen|several|both|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred|unlimited
+const NUMBER_WORDS =
+  `one|two|three|four|five|six|seven|eight|nine|ten|dozen|several|both|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred|unlimited
 |zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|hundert|unbegrenzt|beliebig
 |deux|trois|quatre|cinq|six|sept|huit|neuf|dix|douze|vingt|trente|cent|illimité\\p{L}*
 |dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|quince|veinte|treinta|cien|ilimitad[oa]s?
 |due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|venti|trenta|cento|illimitat\\p{L}
-|dois|duas|três|quatro|sete|oito|dez|doze|vinte|trinta|twee|drie|vijf|zes|zeven|acht|negen|tien|twaalf|twintig`.replaceAll("\n", "");
+|dois|duas|três|quatro|sete|oito|dez|doze|vinte|trinta|twee|drie|vijf|zes|zeven|acht|negen|tien|twaalf|twintig`.replaceAll(
+    "\n",
+    "",
+  );
 
 const COUNT: ValueKind = {
   isRequired: true,

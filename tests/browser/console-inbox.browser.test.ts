@@ -184,10 +184,49 @@ describeInBrowser("the console's inbox", (fixture) => {
     expect(await offline.count()).toBe(0);
   }, 60_000);
 
+  it("lists a message that a visitor left, until an agent marks it as answered", async () => {
+    const bot = await addHandoffBot(fixture);
+    const { page } = await openConsole(fixture);
+    await page.signIn("/inbox?show=left", "Inbox");
+    const visitor = await startVisitor(fixture, bot);
+    await visitor.say("Hello");
+    await visitor.leaveMessage("Where is my order?\nIt is late.");
+    const row = page.tab.getByRole("link", { name: new RegExp(visitor.id) });
+    await row.getByText("Waits for an e-mail", { exact: true }).waitFor();
+    expect(await row.innerText()).toContain("ada@example.com");
+    expect(await row.innerText()).toContain("Where is my order?");
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.savePicture("inbox-left");
+    await page.tabTo(row);
+    await page.tab.keyboard.press("Enter");
+    const left = page.tab.getByRole("region", { name: "Message for the team" });
+    await left.getByText("It is late.").waitFor();
+    expect(await left.getByRole("link").getAttribute("href")).toBe("mailto:ada@example.com");
+    await page.tab.getByText("The bot answers", { exact: true }).waitFor();
+    expect(await page.button("Back to the bot").count()).toBe(0);
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.savePicture("inbox-left-conversation");
+    await page.tabTo("Mark as answered");
+    await page.tab.keyboard.press("Enter");
+    await eventually(() => page.button("Mark as answered").count()).toBe(0);
+    await left.getByText("It is late.").waitFor();
+    expect(await left.getByText("Waits for an e-mail").count()).toBe(0);
+    expect(await visitor.state()).toMatchObject({ state: "bot", contact_pending: false });
+
+    await page.goto(`/conversations/${visitor.sessionId}`);
+    await left.getByText("It is late.").waitFor();
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.goto("/inbox?show=left");
+    await page.heading("Inbox").waitFor();
+    await eventually(() => row.count()).toBe(0);
+    expect(page.problems).toEqual([]);
+  }, 60_000);
+
   it("fits a phone, the dark theme and Arabic", async () => {
     const bot = await addHandoffBot(fixture);
     const visitor = await startVisitor(fixture, bot);
     await visitor.say("Hello");
+    await visitor.leaveMessage("Where is my order?");
     await visitor.askForPerson();
     const looks = { phone: { viewport: PHONE }, dark: { colorScheme: "dark" }, arabic: { locale: "ar" } } as const;
     for (const [look, options] of Object.entries(looks)) {
@@ -286,6 +325,7 @@ async function startVisitor({ service }: BrowserFixture, botSlug: string) {
     /** Returns the events of the reply. */
     say: (message: string) => post("/api/chat/", { message, visitor_id: id }),
     askForPerson: () => post("/api/chat/handoff/", {}),
+    leaveMessage: (message: string) => post("/api/chat/contact/", { email: "ada@example.com", message }),
     async state(): Promise<object> {
       const query = new URLSearchParams({ public_key: session.public_key ?? "", session_id: session.session_id });
       const headers = { origin: `https://${HOST}` };

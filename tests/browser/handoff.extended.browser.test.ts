@@ -10,7 +10,10 @@ describeInBrowser("a visitor who waits for a person", (fixture) => {
     const announcements = await widget.recordAnnouncements();
     await askButton(widget).click();
     await eventually(() => statusOf(widget).innerText(), 20_000).toBe("Nobody is available right now.");
-    expect(await announcements()).toEqual(["Waiting for a person…", "Nobody is available right now."]);
+    expect(await announcements()).toEqual([
+      "Waiting for a person…",
+      "Nobody is available right now. / Leave a message, and the team answers by e-mail.",
+    ]);
     await askButton(widget).click();
     await eventually(() => statusOf(widget).innerText()).toBe("Waiting for a person…");
     await tell(widget, "Please come.");

@@ -165,7 +165,14 @@ export class WidgetPage {
       while (element?.shadowRoot?.activeElement) {
         element = element.shadowRoot.activeElement;
       }
-      return element?.getAttribute("aria-label") || element?.textContent.trim() || element?.tagName.toLowerCase() || "";
+      const label = (element as HTMLInputElement | null)?.labels?.[0]?.textContent;
+      return (
+        element?.getAttribute("aria-label") ||
+        label ||
+        element?.textContent.trim() ||
+        element?.tagName.toLowerCase() ||
+        ""
+      );
     });
   }
 

@@ -693,7 +693,7 @@ const decisions: Section[] = [
     id: "D53",
     title: "A person takes over",
     sentences: {
-      1: "A bot may have a handoff. `POST /api/chat/handoff/` `{public_key, session_id}` then asks for a person, and returns who answers: `{state, reason, expires_in_ms, agent?}`. Asking again changes nothing.",
+      1: "A bot may have a handoff. `POST /api/chat/handoff/` `{public_key, session_id}` then asks for a person, and returns who answers: `{state, reason, expires_in_ms, contact_pending, agent?}`. Asking again changes nothing.",
       2: "While a visitor waits for a person or has one, a message is stored, no model is called, and nothing counts. Its stream is `meta` and `done` with `finish_reason` `handoff`, zeros and an empty `model`.",
       3: "`POST /api/conversations/{session_id}/handoff/` `{action, agent}` takes, assigns and resolves a conversation. Of several agents who take it one wins; the others get 409 `already_assigned` with `agent`. `typing` shows that the agent who has it is typing; another one gets 409 `not_assigned`. `GET /api/handoffs/` lists those that wait or have an agent.",
       4: "`POST /api/conversations/{session_id}/messages/` `{text, agent}` stores a message of the agent who has the conversation: an assistant's message with the model `human:<agent id>`, no tokens and the status `done`. Another agent gets 409 `not_assigned`.",
@@ -707,6 +707,9 @@ const decisions: Section[] = [
       12: "The refusals and rate limits of visitors are those of chat; of a session, those of stop.",
       13: "The owner API of the handoff needs the role `owner` or `agent`, its list also permits `viewer`. An agent takes and answers only as itself, with the `sub` of its token as `agent.id`; it may also list and read conversations, and nothing else. It has 600 requests a minute for each user.",
       14: "`GET /api/handoffs/live/` streams the list as `handoffs`: at first, and again whenever it has changed.",
+      15: "With the handoff, `POST /api/chat/contact/` `{public_key, session_id, email, message}` stores a message for the team, and returns who answers with `contact_pending` true. With the same `request_id`, a message is stored once. A session may have 3: then 409 `contact_limit_reached`. Without the handoff: 409 `handoff_off`.",
+      16: "An `email` that is not one address gets 400 `invalid_email`, and a `message` above 4,000 characters 400 `message_too_long`; both name the field. The other refusals and the rate limit are those of `POST /api/chat/handoff/`.",
+      17: "`GET /api/handoffs/` lists the conversations with such a message last, with it as `contact`, until the action `contact_done`. The exports of all conversations have `contact_messages` in the session, the transcript does not.",
     },
   },
 ];

@@ -139,6 +139,12 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.ConversationService/ListVisitorMessages": ofVisitor,
   "parley.conversation.v1.ConversationService/RequestHandoff": ofVisitor,
   "parley.conversation.v1.ConversationService/ReadHandoff": ofVisitor,
+  "parley.conversation.v1.ConversationService/LeaveContactMessage": {
+    requests: (caller, ids) =>
+      ofVisitor
+        .requests(caller, ids)
+        .map((each) => ({ ...each, requestId: randomUUID(), email: "mine@example.com", message: "mine now" })),
+  },
   "parley.conversation.v1.ConversationService/ListRunningTurns": ofSession,
   "parley.conversation.v1.HandoffService/ChangeHandoff": {
     requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId, action: "take", agent: AGENT }],

@@ -53,7 +53,10 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
   // ListHandoffs lists it.
   await queryFirstRow(
     system.database,
-    `UPDATE conversation.sessions SET handoff_state = 'assigned', handoff_at = now(), agent_id = $3, agent_name = $4
+    `UPDATE conversation.sessions
+     SET handoff_state = 'assigned', handoff_at = now(), agent_id = $3, agent_name = $4, contact_at = now(),
+         contact_messages = jsonb_build_array(jsonb_build_object(
+           'id', session_id, 'email', workspace_id || '@example.com', 'message', 'write', 'created_at', '2026-11-21T02:32:49.562223+00:00'))
      WHERE workspace_id = $1 AND session_id = $2 RETURNING session_id`,
     [workspaceId, ids.sessionId, AGENT.id, AGENT.name],
   );

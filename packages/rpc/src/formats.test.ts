@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isDay, isLongerThan, isMonth, isUtcTime } from "./formats.ts";
+import { isDay, isEmail, isLongerThan, isMonth, isUtcTime } from "./formats.ts";
 
 test.each([
   ["2026-02-28T10:00:00Z", true],
@@ -22,6 +22,22 @@ test("isMonth accepts only YYYY-MM", () => {
 test("isDay refuses a day that does not exist", () => {
   expect(isDay("2024-02-29")).toBe(true);
   for (const bad of ["2026-02-30", "2026-2-3", "", "2026-11"]) expect(isDay(bad)).toBe(false);
+});
+
+test("isEmail accepts one plain address", () => {
+  for (const address of ["ada@example.com", "Ada.L+x@Example.COM", `a@${"b".repeat(63)}.${"c".repeat(63)}.de`])
+    expect(isEmail(address)).toBe(true);
+  const refused = [
+    "",
+    "ada",
+    "@example.com",
+    "ada@localhost",
+    "ada@example.com, b@example.com",
+    "Ada <ada@example.com>",
+  ];
+  const injected = ["ada@example.com\r\nBcc: b@example.com", '"a b"@example.com', "a..b@example.com", "ada@-a.com"];
+  const long = [`${"a".repeat(65)}@example.com`, `a@${"b.".repeat(125)}com`];
+  for (const text of [...refused, ...injected, ...long]) expect(isEmail(text)).toBe(false);
 });
 
 test("isLongerThan counts code points, not UTF-16 code units", () => {

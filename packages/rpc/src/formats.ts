@@ -5,6 +5,11 @@ const WORKSPACE_ID = /^[A-Za-z0-9._-]{1,64}$/;
 export const MAX_SLUG_CHARACTERS = 64;
 const SLUG = new RegExp(`^[a-z0-9-]{1,${MAX_SLUG_CHARACTERS}}$`);
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
+/** The local part is a dot-atom of RFC 5322. Addresses with quotes, comments or characters beyond ASCII are refused. */
+const EMAIL =
+  /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*@([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z\d-]{2,63}$/i;
+const MAX_EMAIL_CHARACTERS = 254;
+const MAX_LOCAL_PART = 64;
 const TIME = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z$/;
 
 export function isUuid(text: string): boolean {
@@ -36,6 +41,11 @@ export function isDay(text: string): boolean {
 /** Returns whether a text is a time in UTC, RFC 3339, of the year 1 or later. */
 export function isUtcTime(text: string): boolean {
   return TIME.test(text) && !text.startsWith("0000") && isDay(text.slice(0, 10));
+}
+
+/** Returns whether a text is one plain e-mail address, such as ada@example.com. */
+export function isEmail(text: string): boolean {
+  return text.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(text) && text.indexOf("@") <= MAX_LOCAL_PART;
 }
 
 /** Returns whether a text has more than `limit` characters, counted as Unicode code points. */

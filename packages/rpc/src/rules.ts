@@ -7,7 +7,7 @@ import {
   type Message,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { isDay, isLongerThan, isMonth, isSlug, isUtcTime, isUuid, isWorkspaceId } from "./formats.ts";
+import { isDay, isEmail, isLongerThan, isMonth, isSlug, isUtcTime, isUuid, isWorkspaceId } from "./formats.ts";
 import { type FieldRules, rules as rulesOption, TextFormat } from "./gen/parley/rpc/v1/rules_pb.js";
 
 /** Why a request is refused: a stable code, and a sentence that begins with the name of the field. */
@@ -23,6 +23,7 @@ const FORMATS: Readonly<Record<TextFormat, Format>> = {
   [TextFormat.SLUG]: { isValid: isSlug, sentence: "have 1 to 64 characters of a-z 0-9 -" },
   [TextFormat.MONTH]: { isValid: isMonth, sentence: "look like 2026-11" },
   [TextFormat.DAY]: { isValid: isDay, sentence: "look like 2026-11-22" },
+  [TextFormat.EMAIL]: { isValid: isEmail, sentence: "be an e-mail address, such as ada@example.com" },
   [TextFormat.UTC_TIME]: { isValid: isUtcTime, sentence: "be a time in UTC like 2026-11-22T18:50:00Z" },
 };
 

@@ -1,7 +1,7 @@
 // Not exported here: `guardedFetch` (egress/index.ts), because undici loads slowly, and the functions that run migrations (database/migrations.ts),
 // because migration processes must not load gRPC.
 
-export { isLongerThan, isSlug, isUtcTime, isUuid, isWorkspaceId, NIL_UUID } from "@parley/rpc/formats";
+export { isEmail, isLongerThan, isSlug, isUtcTime, isUuid, isWorkspaceId, NIL_UUID } from "@parley/rpc/formats";
 export { type AuditLog, openAuditLog } from "./audit-log/audit-log.admin.ts";
 export { describeCall } from "./audit-log/describe-call.ts";
 export {

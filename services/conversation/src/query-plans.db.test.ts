@@ -19,6 +19,8 @@ import {
 import { deleteRecipient, listRecipients } from "./emails/recipients.store.ts";
 import { listErasures, listSessionsToErase, storeErasure } from "./erasures/erasures.store.ts";
 import { hasDocument, insertCase, insertRun, listCases, listRuns } from "./evaluations/evaluations.store.ts";
+import { finishContactMessages, leaveContactMessage, readContactMessage } from "./handoff/contact-messages.store.ts";
+import { HANDED_OFF_STATES, listHandoffs } from "./handoff/list-handoffs.store.ts";
 import { storeKeyUses } from "./keys/key-uses.store.ts";
 import { listKeys, resolveKey } from "./keys/keys.store.ts";
 import { listSources } from "./knowledge/knowledge.store.ts";
@@ -298,6 +300,18 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
         messageId: String(messageId),
         rating: "up",
       });
+    },
+  ],
+  [
+    "leaving, listing and finishing contact messages",
+    async (database) => {
+      const { workspaceId, sessionId } = await findDoneTurn();
+      const session = { workspaceId, sessionId, botId: bot.id, visitorId: "", visitorVerified: false };
+      const requestId = randomUUID();
+      await leaveContactMessage(database, { ...session, requestId, email: "ada@example.com", message: "Hello" });
+      for (const state of HANDED_OFF_STATES) await listHandoffs(database, workspaceId, state);
+      await readContactMessage(database, { workspaceId, sessionId, contactId: requestId });
+      await finishContactMessages(database, { workspaceId, sessionId });
     },
   ],
   [

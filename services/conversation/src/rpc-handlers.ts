@@ -6,6 +6,7 @@ import { handleResolveBot } from "./bots/resolve-bot.rpc.ts";
 import type { Config } from "./config.ts";
 import { type EraseVisitorDeps, handleEraseVisitor } from "./erasures/erase-visitor.rpc.ts";
 import type { HandoffMetrics } from "./handoff/index.ts";
+import { handleLeaveContactMessage } from "./handoff/leave-contact-message.rpc.ts";
 import { handleReadHandoff } from "./handoff/read-handoff.rpc.ts";
 import { handleRequestHandoff } from "./handoff/request-handoff.rpc.ts";
 import { KeyShards } from "./keys/key-shards.service.ts";
@@ -102,6 +103,10 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
     readHandoff: async (request, { signal }) => {
       calls.refuseIfOverloaded();
       return handleReadHandoff(calls.databaseFor(signal), request);
+    },
+    leaveContactMessage: async (request, { signal }) => {
+      calls.refuseIfOverloaded();
+      return handleLeaveContactMessage({ ...handoffDeps, database: calls.databaseFor(signal) }, request);
     },
     listRunningTurns: (request, { signal }) => handleListRunningTurns(calls.databaseFor(signal), request),
   };

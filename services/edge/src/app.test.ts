@@ -25,6 +25,7 @@ test("the OpenAPI document describes every endpoint except the files of the widg
   const expected = [
     "/api/chat/",
     "/api/chat/challenge/",
+    "/api/chat/contact/",
     "/api/chat/handoff/",
     "/api/chat/live/",
     "/api/chat/playground/",

@@ -6,6 +6,7 @@ import { type ChatDeps, chatRoute } from "./chat/chat.route.ts";
 import { type PlaygroundDeps, playgroundRoute } from "./chat/playground.route.ts";
 import { playgroundStopRoute, stopRoute } from "./chat/stop.route.ts";
 import { type DoctorDeps, doctorRoute } from "./doctor/doctor.route.ts";
+import { contactMessageRoute } from "./handoff/contact-message.route.ts";
 import { type HandoffDeps, handoffRoutes } from "./handoff/handoff.route.ts";
 import { type ListHandoffsDeps, listHandoffsRoutes } from "./handoff/list-handoffs.route.ts";
 import { requestHandoffRoute } from "./handoff/request-handoff.route.ts";
@@ -134,6 +135,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   ratingRoute(app, deps);
   historyRoutes(app, deps);
   requestHandoffRoute(app, deps);
+  contactMessageRoute(app, deps);
   liveRoute(app, deps);
   handoffRoutes(app, deps);
   listHandoffsRoutes(app, deps);

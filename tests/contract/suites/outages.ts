@@ -106,6 +106,8 @@ export function outagesSuite(shared: () => ContractSystem): void {
         await api.call({ ...post, path: "/api/chat/handoff/", body: { public_key, session_id } }),
         unavailable,
       );
+      const left = { public_key, session_id, email: "ada@example.com", message: "Hello" };
+      expectUnavailable(await api.call({ ...post, path: "/api/chat/contact/", body: left }), unavailable);
       const live = `/api/chat/live/?${new URLSearchParams({ public_key, session_id })}`;
       expectUnavailable(await api.call({ path: live, headers: { origin: tenant.origin } }), unavailable);
       expectUnavailable(

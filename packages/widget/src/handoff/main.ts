@@ -3,17 +3,15 @@
 import { addWords } from "../panel/chunk.ts";
 import { readVisitorToken } from "../panel/identity.ts";
 import { addStyles } from "../shared/dom.ts";
-import { Failure } from "../shared/failure.ts";
-import { pause } from "../shared/pause.ts";
+import type { ContactFields } from "./contact-form.ts";
 import type { HandoffContext } from "./context.ts";
 import { HANDOFF_ENGLISH } from "./english.ts";
 import { follow } from "./follow.ts";
 import css from "./handoff.css";
 import { addMessage, entryIdOf, findHandoff, type LiveMessage, lastMessageId } from "./messages.ts";
+import { postRequest } from "./request.ts";
 import { createStatus, type HandoffState } from "./status.ts";
 
-const TIMEOUT_MS = 10_000;
-const REPEAT_AFTER_MS = 1_000;
 /** As in message-log.ts. */
 const NEAR_END_PX = 48;
 
@@ -36,17 +34,21 @@ export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
   let isAsking = false;
   /** The last state that was shown. Undefined while the bot answers as always. */
   let shown: HandoffState | undefined;
+  /** Whether the visitor has left a message that the team is not done with. */
+  let isContactPending = false;
   /** The entry that has last started to follow, and the last one when the bot began to answer again. */
   let followedEntry: string | undefined;
   let lastEntry: string | undefined;
 
   const hasPerson = () => shown !== undefined && shown.state !== "bot";
   const show = (state: HandoffState | undefined) => {
-    shown = state;
+    const pending = { state: "bot", reason: "", contact_pending: true } as const;
+    shown = state ?? (isContactPending ? pending : undefined);
     const canAsk = bot.handoff === true && !hasPerson() && store.read().entries.length > 0;
-    status.show(state, canAsk);
+    status.show(shown, canAsk);
   };
   const showState = (state: HandoffState) => {
+    isContactPending = state.contact_pending === true;
     const { entries } = store.read();
     const isMarked = entries.some(({ handoff }) => handoff);
     if (state.state === "bot") {
@@ -142,26 +144,7 @@ export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
     // The same text in response to this request is a change then, which the visitor sees and hears.
     show(undefined);
     try {
-      const visitor_token = await readVisitorToken(visitor, signal);
-      const body = JSON.stringify({ public_key: publicKey, session_id: session, visitor_token });
-      const post = () =>
-        fetch(`${base}api/chat/handoff/`, {
-          method: "POST",
-          headers: { "Content-Type": "application/json" },
-          body,
-          credentials: "omit",
-          signal: AbortSignal.timeout(TIMEOUT_MS),
-        });
-      // The service may have received a request whose response was lost. Asking again changes nothing.
-      const response = await post().catch(async () => {
-        await pause(REPEAT_AFTER_MS, signal);
-        signal.throwIfAborted();
-        return post();
-      });
-      if (!response.ok) {
-        throw await Failure.from(response);
-      }
-      const state = (await response.json()) as HandoffState;
+      const state = await postRequest(context, "handoff", { session_id: session }, signal);
       if (!signal.aborted) {
         showState(state);
         if (hasPerson()) {
@@ -176,7 +159,22 @@ export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
     }
     isAsking = false;
   };
-  const status = createStatus(context, words, () => void ask());
+  const leave = async (fields: ContactFields) => {
+    const { signal } = leaving;
+    try {
+      const { contact_pending } = await postRequest(context, "contact", { session_id: session, ...fields }, signal);
+      signal.throwIfAborted();
+      isContactPending = contact_pending === true;
+      status.clearDraft();
+      show(undefined);
+    } catch (error) {
+      // The visitor may have left the session, whose form is cleared then.
+      if (!signal.aborted) {
+        throw error;
+      }
+    }
+  };
+  const status = createStatus(context, words, { ask: () => void ask(), leave });
 
   const update = () => {
     const current = store.read();
@@ -186,13 +184,14 @@ export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
       leaving.abort();
       leaving = new AbortController();
       context.signal.addEventListener("abort", () => leaving.abort(), { once: true });
-      isFollowing = isAsking = false;
+      isFollowing = isAsking = isContactPending = false;
+      status.clearDraft();
       ({ session } = current);
       followedEntry = undefined;
       show(undefined);
     }
     // The state that has ended is shown until the conversation goes on.
-    if (!hasPerson() && !isAsking && (!shown || entries.at(-1)?.id !== lastEntry)) {
+    if (!hasPerson() && !isAsking && !status.hasDraft() && (!shown || entries.at(-1)?.id !== lastEntry)) {
       show(undefined);
     }
     const entry = findHandoff(entries);

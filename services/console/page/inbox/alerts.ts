@@ -65,11 +65,19 @@ export function useAlerts(): void {
   }, [isOn, agentId, navigate]);
 }
 
-function notify({ id, excerpt, handoff }: HandedOff, open: (id: string) => void): void {
-  const title = handoff.state === "requested" ? t("A visitor waits for a person") : t("A visitor has written");
+const TITLES = {
+  requested: t("A visitor waits for a person"),
+  assigned: t("A visitor has written"),
+  bot: t("A visitor has left a message"),
+};
+
+function notify({ id, excerpt, handoff, contact }: HandedOff, open: (id: string) => void): void {
   try {
     // With the same tag, the browser replaces the notification of another window of the console.
-    const notification = new Notification(title, { body: excerpt, tag: `parley ${id}` });
+    const notification = new Notification(TITLES[handoff.state], {
+      body: contact?.excerpt ?? excerpt,
+      tag: `parley ${id}`,
+    });
     notification.onclick = () => {
       window.focus();
       open(id);

@@ -2,7 +2,7 @@ import { toConnectError } from "../api/response-error.ts";
 import { fetchWithSession } from "../api/session-fetch.ts";
 
 /** Changes who answers the visitor. The console's server adds who asks for it. Throws like fetchWithSession, and ConnectError. */
-export const changeHandoff = (sessionId: string, action: "take" | "assign" | "resolve" | "typing") =>
+export const changeHandoff = (sessionId: string, action: "take" | "assign" | "resolve" | "contact_done" | "typing") =>
   post(sessionId, "handoff", { action });
 
 /** Sends a message to the visitor. A repeat with the same `requestId` sends nothing. Throws as changeHandoff. */

@@ -33,7 +33,7 @@ export function HandoffActions({ sessionId, conversation, onChanged }: ActionsPr
           {t("Take over from {name}", { name: isolate(agent.name) })}
         </Button>
       )}
-      {conversation !== undefined && (
+      {conversation !== undefined && conversation.handoff.state !== "bot" && (
         <Button isDisabled={isPending} onClick={() => mutate("resolve")}>
           {t("Back to the bot")}
         </Button>

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { renewSession } from "../api/session-fetch.ts";
 
-/** A conversation that waits for a person or has one: an item of the edge's list (docs/api.md). */
+/** A conversation that waits for a person, has one, or has a message for the team: an item of the edge's list (docs/api.md). */
 export type HandedOff = {
   id: string;
   bot_slug: string;
@@ -12,6 +12,8 @@ export type HandedOff = {
   /** When the state last changed. */
   since: string;
   handoff: { state: "bot" | "requested" | "assigned"; agent?: { id: string; name: string } };
+  /** The last message that the visitor has left for the team; undefined if there is none that the team is not done with. */
+  contact?: { email: string; excerpt: string; created_at: string };
 };
 
 export type Handoffs = {
@@ -109,6 +111,10 @@ export function useWaitingCount(): number {
 
 export const waitingOf = (conversations: readonly HandedOff[] = []): readonly HandedOff[] =>
   conversations.filter(({ handoff }) => handoff.state === "requested");
+
+/** Those whose visitors wait for an e-mail. */
+export const withContact = (conversations: readonly HandedOff[] = []): readonly HandedOff[] =>
+  conversations.filter(({ contact }) => contact !== undefined);
 
 /** Those that the agent has. */
 export const ownOf = (conversations: readonly HandedOff[] = [], agentId: string): readonly HandedOff[] =>

@@ -19,6 +19,7 @@ import { Transcript } from "../conversations/transcript.tsx";
 import { describeVerification } from "../conversations/visitor.tsx";
 import { isolate } from "../i18n/language.ts";
 import { t } from "../i18n/t.tsx";
+import { ContactMessages } from "../inbox/contact-messages.tsx";
 
 const route = getRouteApi("/shell/conversations/$id");
 
@@ -71,6 +72,7 @@ export function Conversation() {
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
       {session && <About session={session} bots={bots} />}
+      {session && <ContactMessages session={session} onChanged={() => void refetch()} />}
       <Transcript ref={transcript} pages={data?.pages ?? []} askedTurn={askedTurn} />
       {data && error && <Failure error={error} />}
       {hasNextPage && (

@@ -14,6 +14,7 @@ import { Transcript } from "../conversations/transcript.tsx";
 import { describeVerification } from "../conversations/visitor.tsx";
 import { t } from "../i18n/t.tsx";
 import { Composer } from "../inbox/composer.tsx";
+import { ContactMessages } from "../inbox/contact-messages.tsx";
 import { WaitingTime } from "../inbox/elapsed.tsx";
 import { HandoffActions } from "../inbox/handoff-actions.tsx";
 import { HandoffLabel } from "../inbox/handoff-label.tsx";
@@ -51,7 +52,8 @@ function Answering({ sessionId }: { sessionId: string }) {
   const refresh = () =>
     void queryClient.invalidateQueries({ queryKey: ["inbox-conversation", workspaceId, sessionId] });
   // The list tells when the conversation has something new.
-  const version = conversation && `${conversation.since} ${conversation.last_activity_at}`;
+  const version =
+    conversation && `${conversation.since} ${conversation.last_activity_at} ${conversation.contact?.created_at}`;
   const shownVersion = useRef(version);
   useEffect(() => {
     if (shownVersion.current !== version) refresh();
@@ -92,6 +94,7 @@ function Answering({ sessionId }: { sessionId: string }) {
           </Link>
         </div>
       )}
+      {session && <ContactMessages session={session} onChanged={refresh} />}
       {data && (
         <>
           <Transcript pages={data.pages} />

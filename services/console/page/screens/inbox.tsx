@@ -8,7 +8,7 @@ import { PageHeader } from "../components/page-header.tsx";
 import { Empty, Loading } from "../components/states.tsx";
 import { t } from "../i18n/t.tsx";
 import { AlertsButton } from "../inbox/alerts-button.tsx";
-import { type HandedOff, ownOf, useHandoffs, waitingOf } from "../inbox/handoffs-store.ts";
+import { type HandedOff, ownOf, useHandoffs, waitingOf, withContact } from "../inbox/handoffs-store.ts";
 import { InboxRow } from "../inbox/inbox-row.tsx";
 import { OfflineHandoffs } from "../inbox/offline-handoffs.tsx";
 
@@ -17,6 +17,7 @@ const route = getRouteApi("/shell/inbox");
 const TABS = [
   ["waiting", t("Waiting")],
   ["mine", t("Mine")],
+  ["left", t("Messages left")],
   ["all", t("All open")],
 ] as const;
 
@@ -30,6 +31,7 @@ export function Inbox() {
   const groups: Readonly<Record<string, readonly HandedOff[]>> = {
     waiting: waitingOf(conversations),
     mine: ownOf(conversations, agentId),
+    left: withContact(conversations),
     all: conversations ?? [],
   };
   const shown = groups[show] ?? [];

@@ -11,6 +11,7 @@ export const EVENT_TYPES: Readonly<Record<string, string>> = {
   "handoff.assigned": t("A person takes over"),
   "handoff.message": t("A visitor writes to a person"),
   "handoff.resolved": t("The bot answers again"),
+  "handoff.contact": t("A visitor leaves a message"),
   "knowledge.failed": t("A document cannot be added or refreshed"),
   "usage.threshold": t("The usage reaches a warning threshold"),
   "usage.resolved": t("The usage falls below a warning threshold"),

@@ -54,6 +54,11 @@ export const SESSIONS = `
     -- The person who answers or was the last to do so.
     agent_id             text,
     agent_name           text,
+    -- What the visitor has left for the team because nobody was there: an array of {"id", "email", "message", "created_at"}, oldest first; NULL
+    -- if nothing. One update of the session's row stores, bounds and erases it.
+    contact_messages     jsonb,
+    -- When the visitor left the first of them that the team is not done with; NULL if there is none.
+    contact_at           timestamptz,
     PRIMARY KEY (workspace_id, session_id)
   );
   ALTER TABLE conversation.sessions
@@ -63,10 +68,13 @@ export const SESSIONS = `
     ALTER COLUMN referrer SET STATISTICS 0,
     ALTER COLUMN user_agent SET STATISTICS 0,
     ALTER COLUMN agent_id SET STATISTICS 0,
-    ALTER COLUMN agent_name SET STATISTICS 0;
+    ALTER COLUMN agent_name SET STATISTICS 0,
+    ALTER COLUMN contact_messages SET STATISTICS 0;
   -- The sessions that wait for a person, or have one.
   CREATE INDEX sessions_handoff ON conversation.sessions (workspace_id, handoff_state, handoff_at)
     WHERE handoff_state IS NOT NULL AND deleted_at IS NULL AND erased_at IS NULL;
+  CREATE INDEX sessions_contact ON conversation.sessions (workspace_id, contact_at)
+    WHERE contact_at IS NOT NULL AND deleted_at IS NULL AND erased_at IS NULL;
   CREATE INDEX sessions_handoff_expiry ON conversation.sessions (handoff_expires_at) WHERE handoff_expires_at IS NOT NULL;
   CREATE INDEX sessions_handoff_silence ON conversation.sessions (last_activity_at) WHERE handoff_state = 'assigned';
   -- Owners' lists without a filter, and the retention.

@@ -1,4 +1,4 @@
-import { invalidArgument } from "@parley/service-kit";
+import { invalidArgument, isEmail } from "@parley/service-kit";
 
 /** The most recipients of a workspace. */
 export const MAX_RECIPIENTS = 10;
@@ -32,19 +32,10 @@ export type ClaimedEmail = RecipientRef & {
 /** What became of an attempt to send a message. */
 export type SendResult = { status: "sent" } | { status: "retry" | "failed"; error: string };
 
-// The local part is a dot-atom of RFC 5322. Addresses with quotes or comments are refused.
-const ADDRESS =
-  /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*@([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z\d-]{2,63}$/i;
-const MAX_LOCAL_PART = 64;
-
-export function isAddress(text: string): boolean {
-  return ADDRESS.test(text) && text.indexOf("@") <= MAX_LOCAL_PART;
-}
-
 /** Returns the address with its domain in lower case. Throws invalid_argument if it is not one plain address. */
 export function requireAddress(text: string): string {
   const trimmed = text.trim();
-  if (!isAddress(trimmed)) throw invalidArgument("address must be an e-mail address, such as ada@example.com");
+  if (!isEmail(trimmed)) throw invalidArgument("address must be an e-mail address, such as ada@example.com");
   const [local = "", domain = ""] = trimmed.split("@");
   return `${local}@${domain.toLowerCase()}`;
 }

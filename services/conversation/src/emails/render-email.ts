@@ -1,19 +1,26 @@
 import { type EventData, MAX_EMAILS_PER_HOUR } from "./email.ts";
 import { directionOf, translate } from "./translate.ts";
 
-/** What an event's message says: English texts, which are translated, and the values in them. */
-type Content = { subject: string; paragraphs: string[]; values: Record<string, string> };
+/** What an event's message says: English texts, which are translated, the values in them, and what somebody else wrote. */
+type Content = { subject: string; paragraphs: string[]; values: Record<string, string>; quote?: string };
 
 const MAX_VALUE_CHARACTERS = 200;
 
 /** The types of messages apart from the summary. isMailedSql selects the events. */
-type EmailType = "usage.threshold" | "knowledge.failed" | "handoff.requested" | "webhook.disabled" | "test";
+type EmailType =
+  | "usage.threshold"
+  | "knowledge.failed"
+  | "handoff.requested"
+  | "handoff.contact"
+  | "webhook.disabled"
+  | "test";
 
 /** The lines of a summary, by the type of the events. */
 const SUMMARIES: Readonly<Record<EmailType, string>> = {
   "usage.threshold": "Usage that reached 80 % or 100 %: {usage_threshold}",
   "knowledge.failed": "Documents that were not refreshed: {knowledge_failed}",
   "handoff.requested": "Visitors who asked for a person: {handoff_requested}",
+  "handoff.contact": "Messages that visitors left: {handoff_contact}",
   "webhook.disabled": "Disabled webhooks: {webhook_disabled}",
   test: "Test messages: {test}",
 };
@@ -72,6 +79,14 @@ const CONTENTS: Readonly<Record<EmailType | "summary", (data: EventData, languag
     subject: "{workspace}: a visitor waits for a person",
     paragraphs: ["A visitor of the bot {bot} has asked for a person. The conversation: {session}"],
     values: { bot: String(bot_slug), session: String(session_id) },
+  }),
+  "handoff.contact": ({ bot_slug, session_id, email, message }) => ({
+    subject: "{workspace}: a visitor has left a message",
+    paragraphs: [
+      "A visitor of the bot {bot} has left a message. Your reply to this e-mail goes to {email}. The conversation: {session}",
+    ],
+    values: { bot: String(bot_slug), session: String(session_id), email: String(email) },
+    quote: String(message),
   }),
   "webhook.disabled": ({ host, reason }) => ({
     subject: "{workspace}: the webhook to {host} is disabled",
@@ -140,21 +155,25 @@ export function renderEmail(email: {
       return [name, isRightToLeft ? isolate(line) : line];
     }),
   );
+  const quote = content.quote === undefined ? [] : [toQuote(content.quote)];
   const [subject = "", footer = "", ...paragraphs] = [content.subject, FOOTER, ...content.paragraphs].map((text) =>
     translate(language, text, values),
   );
   return {
     subject,
-    text: `${paragraphs.join("\n\n")}\n\n-- \n${footer}\n`,
-    html: toHtml({ paragraphs, footer, language }),
+    text: `${[...paragraphs, ...quote].join("\n\n")}\n\n-- \n${footer}\n`,
+    html: toHtml({ paragraphs, quote, footer, language }),
   };
 }
 
-function toHtml({ paragraphs, footer, language }: { paragraphs: string[]; footer: string; language: string }): string {
+type Parts = { paragraphs: string[]; quote: string[]; footer: string; language: string };
+
+function toHtml({ paragraphs, quote, footer, language }: Parts): string {
   return [
     `<!doctype html><html lang="${language}" dir="${directionOf(language)}"><head><meta charset="utf-8"></head>`,
     '<body style="font-family: sans-serif; line-height: 1.5">',
     ...paragraphs.map((text) => `<p>${escapeHtml(text)}</p>`),
+    ...quote.map((text) => `<blockquote dir="auto" style="white-space: pre-wrap">${escapeHtml(text)}</blockquote>`),
     `<p style="font-size: 0.85em; color: #555555">${escapeHtml(footer)}</p></body></html>`,
   ].join("\n");
 }
@@ -179,6 +198,14 @@ function toLine(value: string): string {
     .trim();
   return line.length > MAX_VALUE_CHARACTERS ? `${line.slice(0, MAX_VALUE_CHARACTERS)}…` : line;
 }
+
+/** Removes what could change how the rest of the message reads from a text of a visitor. */
+const toQuote = (text: string) =>
+  text
+    .toWellFormed()
+    .replace(/\r\n?/g, "\n")
+    .replace(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, "")
+    .trim();
 
 /** Keeps the punctuation of a value in its place in a text from right to left. */
 const isolate = (value: string) => `\u2068${value}\u2069`;

@@ -12,6 +12,8 @@ export type OutgoingEmail = {
   /** Unique and the same for every attempt, without the domain. */
   id: string;
   to: string;
+  /** Where a reply goes; undefined for the sender. */
+  replyTo?: string | undefined;
   date: Date;
   subject: string;
   text: string;

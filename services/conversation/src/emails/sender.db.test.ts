@@ -3,10 +3,12 @@ import { type SmtpReceiver, type SmtpReceiverOptions, startSmtpReceiver } from "
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { recordKnowledgeFailed, recordWebhookDisabled } from "../events/index.ts";
 import { recordUsageEvents } from "../events/usage-events.store.ts";
+import { leaveContactMessage } from "../handoff/contact-messages.store.ts";
+import { eraseSession } from "../sessions/erase-session.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { addRecipient, recordThreshold } from "../testing/emails.ts";
 import { addDocument } from "../testing/knowledge.ts";
-import { createBot } from "../testing/turns.ts";
+import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { copyEvents } from "../webhooks/queue.store.ts";
 import { keepEmails } from "./housekeeping.worker.ts";
 import { queueTestEmail } from "./queue.store.ts";
@@ -273,4 +275,45 @@ test("a message that has waited for a day fails, and messages are deleted after 
   await db.admin.query("UPDATE conversation.email_messages SET created_at = now() - interval '31 days'");
   await keepEmails(database, signal);
   expect(await countOf("true")).toBe(0);
+});
+
+test("a message that a visitor left is sent with its text, a reply goes to the visitor, and an erased one is not sent", async () => {
+  const bot = await createBot(database);
+  const { workspaceId } = bot;
+  await addRecipient(database, workspaceId);
+  const leave = async (message: string) => {
+    const turn = newTurn(bot);
+    await runTurn(database, turn);
+    const session = { workspaceId, sessionId: turn.sessionId, botId: bot.id, visitorId: "", visitorVerified: false };
+    await leaveContactMessage(database, {
+      ...session,
+      requestId: crypto.randomUUID(),
+      email: "vi@example.com",
+      message,
+    });
+    return turn.sessionId;
+  };
+  const erased = await leave("Forget me.");
+  const kept = await leave("<b>Hi</b>\u202e\u0007\r\nWhere is my order?");
+  const stored = await db.admin.query("SELECT data::text FROM conversation.events");
+  expect(JSON.stringify(stored.rows)).not.toMatch(/vi@example|order|Forget/);
+  await eraseSession(database, workspaceId, erased);
+  const receiver = await createReceiver();
+  const sender = newSender(receiver.port);
+  await sendUntil(sender, async () => (await countOf("status = 'pending'")) === 0);
+  expect(receiver.received).toHaveLength(1);
+  const { headers, raw: folded } = receiver.received[0] ?? expect.fail();
+  const raw = folded.replaceAll("=\r\n", "");
+  expect(headers).toMatchObject({
+    subject: `${workspaceId}: a visitor has left a message`,
+    "reply-to": "vi@example.com",
+    from: "Parley <parley@sender.example>",
+  });
+  expect(raw).toContain("Your reply to this e-mail goes to vi@example.com.");
+  expect(raw).toContain(kept);
+  expect(raw).toContain("<b>Hi</b>\r\nWhere is my order?");
+  expect(raw).toContain("&lt;b&gt;Hi&lt;/b&gt;");
+  expect(raw).not.toContain("Forget me");
+  expect(await countOf("status = 'failed' AND error = 'the contact message was erased or deleted'")).toBe(1);
+  expect(JSON.stringify(logged)).not.toContain("vi@example.com");
 });

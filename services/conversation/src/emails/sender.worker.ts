@@ -1,7 +1,8 @@
 import { type Database, type FairQueue, failpoint, type Logger } from "@parley/service-kit";
+import { readContactMessage } from "../handoff/index.ts";
 import { ReaderLease } from "../leases/index.ts";
 import { retrySeconds } from "../webhooks/index.ts";
-import { type ClaimedEmail, MAX_ATTEMPTS, type SendResult } from "./email.ts";
+import { type ClaimedEmail, type EventData, MAX_ATTEMPTS, type SendResult } from "./email.ts";
 import { claimEmail, listDueWorkspaces, queueSummaries, storeResult } from "./queue.store.ts";
 import { renderEmail } from "./render-email.ts";
 import type { OutgoingEmail } from "./send-email.client.ts";
@@ -98,15 +99,24 @@ export class EmailSender {
 
   async #attempt(email: ClaimedEmail): Promise<SendResult> {
     const { address, language } = email;
-    const { send } = this.#deps;
+    const { database, send } = this.#deps;
     if (address === null || language === null) return { status: "failed", error: "the recipient was removed" };
     if (send === undefined) return { status: "retry", error: "email is off" };
-    const { recipientId, eventId, createdAt } = email;
+    const { recipientId, eventId, createdAt, workspaceId, type, data } = email;
+    const contact = type === "handoff.contact" ? await readContact(database, workspaceId, data) : undefined;
+    if (contact === null) return { status: "failed", error: "the contact message was erased or deleted" };
     return send({
       id: `${eventId}.${recipientId}`,
       to: address,
+      replyTo: contact?.email,
       date: createdAt,
-      ...renderEmail({ ...email, language }),
+      ...renderEmail({ workspaceId, type, data: { ...data, ...contact }, language }),
     });
   }
+}
+
+/** Reads the contact message of an event. Returns null if it was erased or deleted. */
+async function readContact(database: Database, workspaceId: string, { session_id, contact_id }: EventData) {
+  const ids = { workspaceId, sessionId: String(session_id), contactId: String(contact_id) };
+  return (await readContactMessage(database, ids)) ?? null;
 }

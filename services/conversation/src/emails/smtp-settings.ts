@@ -1,5 +1,4 @@
-import { hasDecodableUrlCredentials, UNDECODABLE_URL_CREDENTIALS } from "@parley/service-kit";
-import { isAddress } from "./email.ts";
+import { hasDecodableUrlCredentials, isEmail, UNDECODABLE_URL_CREDENTIALS } from "@parley/service-kit";
 
 /** How to reach the mail server. */
 export type SmtpServer = {
@@ -44,6 +43,6 @@ export function parseSmtpUrl(text: string): SmtpServer {
 /** Parses MAIL_FROM: an address, or a name and an address in angle brackets. Throws if it is neither. */
 export function parseSender(text: string): Sender {
   const [, name = "", address = text.trim()] = /^([^<>"@\r\n]*)<([^<>]*)>$/.exec(text.trim()) ?? [];
-  if (!isAddress(address)) throw new Error("must be an e-mail address, such as Parley <parley@example.com>");
+  if (!isEmail(address)) throw new Error("must be an e-mail address, such as Parley <parley@example.com>");
   return { name: name.trim(), address };
 }

@@ -23,7 +23,7 @@ export type EventExpressions = {
  * that is not, PostgreSQL replaces the expression by false.
  */
 export const isMailedSql = (type: string, data: string) =>
-  `(${type} IN ('webhook.disabled', 'handoff.requested') OR ${type} = 'knowledge.failed' AND ${data} ->> 'refresh' = 'true'
+  `(${type} IN ('webhook.disabled', 'handoff.requested', 'handoff.contact') OR ${type} = 'knowledge.failed' AND ${data} ->> 'refresh' = 'true'
     OR ${type} = 'usage.threshold' AND ${data} ->> 'threshold' IN ('80', '100'))`;
 
 /**

@@ -9,6 +9,8 @@ export type StoredHandoff = {
   expiresInMs: number;
   agentId: string | null;
   agentName: string | null;
+  /** Whether the visitor has left a contact message that the team is not done with. */
+  contactPending: boolean;
 };
 
 const STATES = {
@@ -24,7 +26,8 @@ export const handoffSql = (s = "s") => `
     'changedAtMicroseconds', coalesce((extract(epoch FROM ${s}.handoff_at) * 1000000)::bigint, 0),
     'expiresInMs', CASE WHEN ${s}.handoff_state = 'requested'
       THEN greatest(0, ceil(extract(epoch FROM ${s}.handoff_expires_at - clock_timestamp()) * 1000))::integer ELSE 0 END,
-    'agentId', ${s}.agent_id, 'agentName', ${s}.agent_name
+    'agentId', ${s}.agent_id, 'agentName', ${s}.agent_name,
+    'contactPending', ${s}.contact_at IS NOT NULL
   )`;
 
 /** How long a visitor waits for an answer of the person who has the session: since the request that the person took, or the first message without an answer. */
@@ -43,12 +46,14 @@ export function toHandoffMessage({
   expiresInMs,
   agentId,
   agentName,
+  contactPending,
 }: StoredHandoff) {
   return {
     state: STATES[state],
     reason,
     changedAtMicroseconds: BigInt(changedAtMicroseconds),
     expiresInMs,
+    contactPending,
     ...(agentId !== null && { agent: { id: agentId, name: agentName ?? "" } }),
   };
 }

@@ -14,7 +14,7 @@ const CACHE_MS = 15_000;
 /** In seconds. Visitors wait for 3 minutes by default, and for an hour at most. */
 const WAIT_BUCKETS = [5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1_800, 3_600];
 
-const RESULTS = ["requested", "assigned", "resolved", "missed", "unanswered", "inactive", "closed"] as const;
+const RESULTS = ["requested", "assigned", "resolved", "missed", "unanswered", "inactive", "closed", "contact"] as const;
 /** The help of the counter explains them. */
 export type HandoffResult = (typeof RESULTS)[number];
 
@@ -27,7 +27,7 @@ export type HandoffMetrics = {
 export function createHandoffMetrics(registry: Registry): HandoffMetrics {
   const results = new Counter({
     name: "parley_handoffs_total",
-    help: "Changes of who answers a visitor, by result: requested (a person was asked for), assigned (a person took over), resolved (back to the bot), missed (nobody came in time), unanswered (the person did not answer in time), inactive (nobody wrote for long) or closed (asked for outside of the bot's hours, so nobody was asked).",
+    help: "Changes of who answers a visitor, by result: requested (a person was asked for), assigned (a person took over), resolved (back to the bot), missed (nobody came in time), unanswered (the person did not answer in time), inactive (nobody wrote for long) closed (asked for outside of the bot's hours, so nobody was asked) or contact (a visitor left a contact message).",
     labelNames: ["result"],
     registers: [registry],
   });

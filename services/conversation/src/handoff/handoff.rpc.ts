@@ -8,12 +8,13 @@ import {
   isWorkspaceId,
   ServiceError,
 } from "@parley/service-kit";
-import { sessionNotFound } from "../sessions/index.ts";
+import { sessionNotFound, toContactMessage } from "../sessions/index.ts";
+import { finishContactMessages } from "./contact-messages.store.ts";
 import type { HandoffMetrics } from "./handoff.metrics.ts";
 import { assignHandoff, type Change, readHandoffState, resolveHandoff, takeHandoff } from "./handoff.store.ts";
 import { storeAgentMessage } from "./handoff-messages.store.ts";
 import { toHandoffMessage } from "./handoff-state.store.ts";
-import { listHandoffs } from "./list-handoffs.store.ts";
+import { HANDED_OFF_STATES, listHandoffs } from "./list-handoffs.store.ts";
 
 export type HandoffHandlersDeps = { calls: CallPool; metrics: HandoffMetrics };
 
@@ -51,16 +52,25 @@ export function createHandoffHandlers({
       // Each open inbox reads the list every few seconds.
       calls.refuseIfOverloaded();
       const database = calls.databaseFor(signal);
-      const requested = await listHandoffs(database, workspaceId, "requested");
-      const assigned = await listHandoffs(database, workspaceId, "assigned");
-      const sessions = [...requested, ...assigned];
-      return { sessions: sessions.map((session) => ({ ...session, handoff: toHandoffMessage(session.handoff) })) };
+      const lists = [];
+      for (const state of HANDED_OFF_STATES) lists.push(await listHandoffs(database, workspaceId, state));
+      return {
+        sessions: lists.flat().map(({ handoff, contact, ...session }) => ({
+          ...session,
+          handoff: toHandoffMessage(handoff),
+          ...(contact && { contact: toContactMessage(contact) }),
+        })),
+      };
     },
   };
 }
 
 async function applyAction(database: Database, request: ChangeHandoffRequest): Promise<Change | undefined> {
   if (request.action === "resolve") return resolveHandoff(database, request);
+  if (request.action === "contact_done") {
+    await finishContactMessages(database, request);
+    return undefined;
+  }
   const agent = requireAgent(request);
   if (request.action === "typing") return undefined;
   return request.action === "take" ? takeHandoff(database, request, agent) : assignHandoff(database, request, agent);

@@ -8,7 +8,7 @@ export type Agent = { id: string; name: string };
 type SessionKey = { workspaceId: string; sessionId: string };
 
 /** SQL condition: people of the team may answer in the session `s`. */
-const CAN_HAND_OFF = `s.workspace_id = :workspaceId AND s.session_id = :sessionId AND s.source = 'widget' AND ${IS_LISTED}`;
+export const CAN_HAND_OFF = `s.workspace_id = :workspaceId AND s.session_id = :sessionId AND s.source = 'widget' AND ${IS_LISTED}`;
 
 /** Returns a statement that changes the state of a session, and records the change as an event. The locked row decides whether it changes. */
 function changeStatement<V extends SessionKey>(

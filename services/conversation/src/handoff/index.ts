@@ -1,3 +1,4 @@
+export { readContactMessage } from "./contact-messages.store.ts";
 export { createHandoffMetrics, type HandoffMetrics, registerHandoffGauges } from "./handoff.metrics.ts";
 export { createHandoffHandlers } from "./handoff.rpc.ts";
 export { type Change, readHandoffOfTurn } from "./handoff.store.ts";

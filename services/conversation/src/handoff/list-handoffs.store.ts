@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import { formatTimeSql, IS_LISTED } from "../sessions/index.ts";
+import { type ContactMessage, formatTimeSql, IS_LISTED } from "../sessions/index.ts";
 import { handoffSql, type StoredHandoff } from "./handoff-state.store.ts";
 
 const MAX_SESSIONS = 500;
@@ -13,29 +13,45 @@ export type HandedOffSession = {
   handoff: StoredHandoff;
   lastActivityAt: string;
   excerpt: string;
+  /** If the team is not done with the contact messages: the last one, with the beginning of its text. */
+  contact: ContactMessage | null;
 };
 
-const LIST_HANDOFFS = `
+/** In the order of the list. In `contact`, the bot answers, and the team is not done with the visitor's contact messages. */
+export const HANDED_OFF_STATES = ["requested", "assigned", "contact"] as const;
+
+// The conditions have no parameters, so that PostgreSQL can use the partial indexes.
+const WHERE = {
+  requested: "s.handoff_state = 'requested'",
+  assigned: "s.handoff_state = 'assigned'",
+  contact: "s.contact_at IS NOT NULL AND s.handoff_state IS NULL",
+} as const;
+
+const CONTACT_EXCERPT = `
+  (s.contact_messages -> -1) || jsonb_build_object('message', left(s.contact_messages -> -1 ->> 'message', ${EXCERPT_CHARACTERS}))`;
+
+const listSql = (state: keyof typeof WHERE) => `
   SELECT s.session_id AS id, b.slug AS "botSlug", coalesce(s.visitor_id, '') AS "visitorId", ${handoffSql()} AS handoff,
          ${formatTimeSql("s.last_activity_at")} AS "lastActivityAt",
          coalesce((
            SELECT left(m.content, ${EXCERPT_CHARACTERS}) FROM conversation.messages m
            WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id AND m.role = 'user' ORDER BY m.message_id DESC LIMIT 1
-         ), '') AS excerpt
+         ), '') AS excerpt,
+         CASE WHEN s.contact_at IS NOT NULL THEN ${CONTACT_EXCERPT} END AS contact
   FROM conversation.sessions s
   JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
-  WHERE s.workspace_id = $1 AND s.handoff_state = $2 AND ${IS_LISTED}
-  ORDER BY s.handoff_at
+  WHERE s.workspace_id = $1 AND ${WHERE[state]} AND ${IS_LISTED}
+  ORDER BY ${state === "contact" ? "s.contact_at" : "s.handoff_at"}
   LIMIT ${MAX_SESSIONS}`;
 
 /** Lists a workspace's sessions in a state, those that have been in it for the longest time first. */
 export async function listHandoffs(
   database: Database,
   workspaceId: string,
-  state: "requested" | "assigned",
+  state: keyof typeof WHERE,
 ): Promise<HandedOffSession[]> {
-  const values = [workspaceId, state];
-  return (await database.query<HandedOffSession>({ name: "list_handoffs", text: LIST_HANDOFFS, values })).rows;
+  const statement = { name: `list_handoffs_${state}`, text: listSql(state), values: [workspaceId] };
+  return (await database.query<HandedOffSession>(statement)).rows;
 }
 
 /** Counts the sessions of all workspaces that wait for a person, and those that have one. */

@@ -1,7 +1,9 @@
-import type { Database } from "@parley/service-kit";
+import { type Database, ServiceError } from "@parley/service-kit";
 import { type BotConfig, type GetBotConfig, isWithinHours } from "../bots/index.ts";
+import { refuseVisitorMismatch, type SessionRequest, sessionNotFound } from "../sessions/index.ts";
 import type { HandoffMetrics } from "./handoff.metrics.ts";
-import { type Change, type RequestReason, requestHandoff } from "./handoff.store.ts";
+import { type Change, type RequestReason, readVisitorsHandoff, requestHandoff } from "./handoff.store.ts";
+import type { StoredHandoff } from "./handoff-state.store.ts";
 
 export type RequestDeps = { database: Database; botConfigs: GetBotConfig; metrics: HandoffMetrics };
 
@@ -10,6 +12,21 @@ type Hours = Pick<BotConfig, "handoffEnabled" | "handoffHours" | "timeZone">;
 /** Whether a person may be asked for now. */
 export function canRequestHandoff({ handoffEnabled, handoffHours, timeZone }: Hours): boolean {
   return handoffEnabled && isWithinHours(handoffHours, timeZone, new Date());
+}
+
+/** Returns the state of a visitor's session. Throws session_not_found or visitor_mismatch if the visitor may not use it. */
+export async function requireVisitorsHandoff(
+  { database }: Pick<RequestDeps, "database">,
+  session: SessionRequest,
+): Promise<StoredHandoff> {
+  const handoff = await readVisitorsHandoff(database, session);
+  if (handoff !== undefined) return handoff;
+  await refuseVisitorMismatch(database, session);
+  throw sessionNotFound();
+}
+
+export function handoffOff() {
+  return new ServiceError("failed_precondition", "handoff_off", "the bot has no handoff");
 }
 
 type Target = { workspaceId: string; sessionId: string; botId: string };

@@ -1,12 +1,12 @@
 import { type Database, onShardOfWorkspace } from "@parley/service-kit";
 import {
+  EXPORTED_SESSION_FIELDS,
   hasHadVisitorSql,
   IS_LISTED,
   microsecondsSql,
   OWNER_MESSAGE_FIELDS,
   RATING,
   REVIEW,
-  SESSION_FIELDS,
   type SessionFilters,
 } from "../sessions/index.ts";
 
@@ -30,10 +30,10 @@ export type ExportedSession = {
 const MATCHES = `$6 IN ('', b.slug) AND $7 IN ('', s.source) AND ($8 = '' OR ${hasHadVisitorSql("$8")}) AND $9 IN ('', ${RATING}) AND $10 IN ('', ${REVIEW})`;
 
 // Reads each page with one short statement, so that a client that reads slowly holds neither a connection nor a snapshot. The lateral join `b`
-// provides the bot's slug to SESSION_FIELDS.
+// provides the bot's slug to EXPORTED_SESSION_FIELDS.
 const pageSql = (comparison: ">" | ">=") => `
   SELECT s.session_id AS id, ${microsecondsSql("s.started_at")} AS "startedAt", s.matches,
-         CASE WHEN s.is_included THEN (SELECT row_to_json(document)::text FROM (SELECT ${SESSION_FIELDS}) document) END AS session,
+         CASE WHEN s.is_included THEN (SELECT row_to_json(document)::text FROM (SELECT ${EXPORTED_SESSION_FIELDS}) document) END AS session,
          coalesce(CASE WHEN s.is_included THEN (
            SELECT string_agg(row_to_json(document)::text, ',' ORDER BY document.id::bigint)
            FROM (

@@ -20,7 +20,8 @@ const ERASE_SESSION = `
   UPDATE conversation.sessions s
   SET erased_at = now(), visitor_id = NULL, replaced_visitor = NULL, visitor_metadata = NULL, referrer = NULL, user_agent = NULL,
       consent_version = NULL, consented_at = NULL, message_count = 0, ratings_up = 0, ratings_down = 0, reviews_good = 0, reviews_bad = 0,
-      handoff_state = NULL, handoff_reason = NULL, handoff_requested_at = NULL, handoff_expires_at = NULL, agent_id = NULL, agent_name = NULL
+      handoff_state = NULL, handoff_reason = NULL, handoff_requested_at = NULL, handoff_expires_at = NULL, agent_id = NULL, agent_name = NULL,
+      contact_messages = NULL, contact_at = NULL
   WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.erased_at IS NULL
     AND ($3::int IS NULL OR (
       s.last_activity_at < now() - make_interval(mins => $3)

@@ -1,6 +1,7 @@
 import { type Database, notFound, readWithRetry } from "@parley/service-kit";
 import type { RunStatement } from "./export-pacer.ts";
 import {
+  EXPORTED_SESSION_FIELDS,
   IS_LISTED,
   MESSAGE_FIELDS,
   OWNER_MESSAGE_FIELDS,
@@ -56,7 +57,7 @@ export type ExportOptions = {
   run?: RunStatement;
   /** Leaves out the messages up to and including this one. */
   afterMessageId?: number;
-  /** Adds each message's review. */
+  /** Adds each message's review, and the session's contact messages. */
   withReviews?: boolean;
   /** Adds to the session whether its visitor is verified, and its consent. */
   withVerification?: boolean;
@@ -108,7 +109,8 @@ export async function openTranscript(
   }: ExportOptions = {},
 ): Promise<Transcript | undefined> {
   const read = <T>(statement: () => Promise<T>) => run(() => readWithRetry(statement));
-  const sessionText = sessionSql(withVerification ? OWNER_SESSION_FIELDS : SESSION_FIELDS);
+  const reviewedFields = withVerification ? OWNER_SESSION_FIELDS : EXPORTED_SESSION_FIELDS;
+  const sessionText = sessionSql(withReviews ? reviewedFields : SESSION_FIELDS);
   const readSession = () => database.query<{ json: string; lastId: number }>(sessionText, [workspaceId, sessionId]);
   const [session] = (await read(readSession)).rows;
   if (session === undefined) return undefined;

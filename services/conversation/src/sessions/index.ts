@@ -3,6 +3,8 @@ export { ExportPacer, type RunStatement } from "./export-pacer.ts";
 export { type ExportedMessage, joinMessageJson, openTranscript } from "./export-session.store.ts";
 export type { OwnerReadPool } from "./owner-read-pool.ts";
 export {
+  type ContactMessage,
+  EXPORTED_SESSION_FIELDS,
   formatTimeSql,
   hasHadVisitorSql,
   IS_LISTED,
@@ -10,7 +12,7 @@ export {
   OWNER_MESSAGE_FIELDS,
   RATING,
   REVIEW,
-  SESSION_FIELDS,
+  toContactMessage,
   visitorHashSql,
   visitorSessionsSql,
 } from "./session-fields.store.ts";

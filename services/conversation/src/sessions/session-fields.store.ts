@@ -65,8 +65,24 @@ export const SESSION_FIELDS = `
   s.session_id AS id, b.slug AS bot_slug, s.source, s.visitor_id, s.visitor_metadata, s.referrer, s.user_agent,
   ${formatTimeSql("s.started_at")} AS started_at, ${formatTimeSql("s.last_activity_at")} AS last_activity_at`;
 
-/** SESSION_FIELDS, and fields that the transcript `export.json` and the exports of all sessions do not contain. */
-export const OWNER_SESSION_FIELDS = `${SESSION_FIELDS}, s.visitor_verified, coalesce(s.consent_version, '') AS consent_version,
+/** A contact message as the database and the exports have it. */
+export type ContactMessage = {
+  /** The request that stored it. */
+  id: string;
+  /** Where the team replies. */
+  email: string;
+  message: string;
+  created_at: string;
+};
+
+/** Returns the protobuf ContactMessage. */
+export const toContactMessage = ({ created_at: createdAt, ...message }: ContactMessage) => ({ ...message, createdAt });
+
+/** SESSION_FIELDS, and what the visitor has left for the team, which the transcript `export.json` does not contain. */
+export const EXPORTED_SESSION_FIELDS = `${SESSION_FIELDS}, coalesce(s.contact_messages, '[]') AS contact_messages`;
+
+/** EXPORTED_SESSION_FIELDS, and fields that the exports of all sessions do not contain. */
+export const OWNER_SESSION_FIELDS = `${EXPORTED_SESSION_FIELDS}, s.visitor_verified, coalesce(s.consent_version, '') AS consent_version,
   coalesce(${formatTimeSql("s.consented_at")}, '') AS consented_at`;
 
 /** SQL of a message's fields in a transcript. Needs `m`, a row of conversation.messages. */

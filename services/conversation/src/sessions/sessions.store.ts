@@ -1,5 +1,5 @@
 import type { Database, Queryable } from "@parley/service-kit";
-import { IS_LISTED } from "./session-fields.store.ts";
+import { type ContactMessage, IS_LISTED } from "./session-fields.store.ts";
 
 export type SessionDetails = {
   id: string;
@@ -17,6 +17,9 @@ export type SessionDetails = {
   /** The version of the bot's consent that the visitor agreed to; empty if none. */
   consentVersion: string;
   consentedAt: Date | null;
+  contactMessages: ContactMessage[];
+  /** Whether the team is not done with them. */
+  contactPending: boolean;
 };
 
 /** Undefined if there is no such session or if it was deleted or erased. */
@@ -30,7 +33,8 @@ export async function findSession(
             coalesce(s.visitor_id, '') AS "visitorId", s.visitor_verified AS "visitorVerified",
             coalesce(s.visitor_metadata, '{}')::text AS "visitorMetadata",
             coalesce(s.referrer, '') AS referrer, coalesce(s.user_agent, '') AS "userAgent",
-            coalesce(s.consent_version, '') AS "consentVersion", s.consented_at AS "consentedAt"
+            coalesce(s.consent_version, '') AS "consentVersion", s.consented_at AS "consentedAt",
+            coalesce(s.contact_messages, '[]') AS "contactMessages", s.contact_at IS NOT NULL AS "contactPending"
      FROM conversation.sessions s
      JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
      WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${IS_LISTED}`,

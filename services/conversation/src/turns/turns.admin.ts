@@ -12,7 +12,7 @@ import {
 } from "@parley/service-kit";
 import { type HandoffMessage, listHandoffMessages, toHandoffMessageRecord } from "../handoff/index.ts";
 import { readPassages } from "../knowledge/index.ts";
-import { findSession, type OwnerReadPool, sessionNotFound } from "../sessions/index.ts";
+import { findSession, type OwnerReadPool, sessionNotFound, toContactMessage } from "../sessions/index.ts";
 import { compareWeeksOfWorkspaces, listUsageByBot, readStatistics } from "../statistics/index.ts";
 import { toSourceMessages } from "./message-sources.ts";
 import type { ReadTurnCosts } from "./turn-costs.service.ts";
@@ -74,6 +74,7 @@ export function createTurnAdmin(
             startedAt: session.startedAt.toISOString(),
             lastActivityAt: session.lastActivityAt.toISOString(),
             consentedAt: session.consentedAt?.toISOString() ?? "",
+            contactMessages: session.contactMessages.map(toContactMessage),
           },
           turns: page.map(({ message, reply, rating, ratingReason, review, sources, ...turn }) => ({
             ...{ message, reply, rating, ratingReason, review, turnId: turn.turnId },

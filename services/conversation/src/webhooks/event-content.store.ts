@@ -1,4 +1,5 @@
 import type { Database } from "@parley/service-kit";
+import { readContactMessage } from "../handoff/index.ts";
 import type { ClaimedDelivery, EventContent } from "./webhook.ts";
 
 /** Which texts an event of a type may contain. */
@@ -33,8 +34,11 @@ export async function readEventContent(
   database: Database,
   { workspaceId, sessionId, type, data }: ClaimedDelivery,
 ): Promise<EventContent> {
+  if (sessionId === null) return {};
+  if (type === "handoff.contact")
+    return (await readContactMessage(database, { workspaceId, sessionId, contactId: String(data.contact_id) })) ?? {};
   const names = TEXTS[type];
-  if (names === undefined || sessionId === null) return {};
+  if (names === undefined) return {};
   const { rows } = await database.query<Record<keyof EventContent, string | null>>({
     name: "read_event_content",
     text: READ_CONTENT,

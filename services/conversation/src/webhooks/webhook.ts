@@ -33,8 +33,8 @@ export type ClaimedDelivery = EndpointRef & {
   isFailingTooLong: boolean;
 };
 
-/** The texts of an event's message. A text is missing if the event has none, or if it was erased. */
-export type EventContent = { message?: string; reply?: string; rating_reason?: string };
+/** The texts of an event, and the address of a contact message. A text is missing if the event has none, or if it was erased. */
+export type EventContent = { message?: string; reply?: string; rating_reason?: string; email?: string };
 
 /** The texts of the errors of attempts. */
 export const ATTEMPT_ERRORS: Readonly<Record<EgressErrorCode, string>> = {

@@ -6,7 +6,9 @@ const POLL_MS = 3_000;
 const MIN_PAUSE_MS = 500;
 
 /** What of a conversation decides whether the list has changed. */
-type Listed = { conversations: { id: string; since: string; last_activity_at: string }[] };
+type Listed = {
+  conversations: { id: string; since: string; last_activity_at: string; contact?: { created_at: string } }[];
+};
 
 type Deps<T extends Listed> = { bus: LiveBus; list: (workspaceId: string) => Promise<T> };
 
@@ -46,4 +48,4 @@ export async function followHandoffs<T extends Listed>(
 }
 
 const versionOf = ({ conversations }: Listed) =>
-  conversations.map(({ id, since, last_activity_at: lastActivityAt }) => `${id} ${since} ${lastActivityAt}`).join();
+  conversations.map(({ contact, ...each }) => [each.id, each.since, each.last_activity_at, contact?.created_at]).join();

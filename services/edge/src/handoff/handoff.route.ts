@@ -37,15 +37,15 @@ const INVALID = refused(
 
 const Change = Type.Object(
   {
-    action: Type.Enum(["take", "assign", "resolve", "typing"], {
+    action: Type.Enum(["take", "assign", "resolve", "contact_done", "typing"], {
       description:
-        "`take`: the agent answers, unless another one does. `assign`: the agent answers, whoever did before. `resolve`: the bot answers again. `typing`: shows the visitor for 5 s that the agent, who has the conversation, is typing.",
+        "`take`: the agent answers, unless another one does. `assign`: the agent answers, whoever did before. `resolve`: the bot answers again. `contact_done`: the team is done with what the visitor left with `/api/chat/contact/`. `typing`: shows the visitor for 5 s that the agent, who has the conversation, is typing.",
     }),
     agent: Type.Optional(Agent),
   },
   {
     title: "HandoffChange",
-    if: { properties: { action: { const: "resolve" } } },
+    if: { properties: { action: { enum: ["resolve", "contact_done"] } } },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: {},
     else: { required: ["agent"] },
@@ -112,7 +112,7 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
         return state;
       }
       if (isTaken) throw new HttpError(409, "already_assigned", {}, { fields: { agent: state.agent } });
-      if (action !== "resolve") await cancelRunningReplies(deps, session, log);
+      if (action === "take" || action === "assign") await cancelRunningReplies(deps, session, log);
       deps.liveBus.publish({ ...session, type: "changed" });
       return state;
     },

@@ -1,5 +1,5 @@
 import type { RpcClient } from "@parley/rpc";
-import { type HandedOffSession, HandoffService } from "@parley/rpc/conversation";
+import { type HandedOffSession, HandoffService, HandoffState } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import Type, { type Static } from "typebox";
 import { type AuthDeps, operatorEndpoint, userBucket } from "../auth/index.ts";
@@ -29,8 +29,22 @@ const Listed = Type.Object({
         visitor_id: Type.String(),
         last_activity_at: Type.String(),
         excerpt: Type.String({ description: "The beginning of the visitor's last message, at most 160 characters." }),
-        since: Type.String({ description: "When the state last changed." }),
+        since: Type.String({ description: "When the state last changed; if the bot answers, `contact.created_at`." }),
         handoff: OwnedState,
+        contact: Type.Optional(
+          Type.Object(
+            {
+              email: Type.String({ description: "Where the team replies." }),
+              excerpt: Type.String({ description: "The beginning of the text, at most 160 characters." }),
+              created_at: Type.String(),
+            },
+            {
+              title: "Contact",
+              description:
+                "The last message that the visitor left with `/api/chat/contact/`; absent if there is none that the team is not done with.",
+            },
+          ),
+        ),
       },
       { title: "HandedOffConversation" },
     ),
@@ -52,7 +66,7 @@ export function listHandoffsRoutes(app: FastifyInstance, deps: ListHandoffsDeps)
       operationId: "listHandoffs",
       summary: "List conversations with people",
       description:
-        "Lists the conversations that wait for a person, then those that have one; in each group, those that have been so for the longest time first, at most 500. Needs the role `viewer`, `agent` or `owner`.",
+        "Lists the conversations that wait for a person, then those that have one, then those in which the bot answers and the visitor has left a message for the team; in each group, those that have been so for the longest time first, at most 500 in each. Needs the role `viewer`, `agent` or `owner`.",
       responses: { 200: json("The conversations.", Listed, NO_STORE as never) },
     },
     handler: async (_request, reply, { workspaceId }) => {
@@ -93,9 +107,10 @@ export function listHandoffsRoutes(app: FastifyInstance, deps: ListHandoffsDeps)
   });
 }
 
-function toListed({ id, botSlug, visitorId, lastActivityAt, excerpt, handoff }: HandedOffSession) {
+function toListed({ id, botSlug, visitorId, lastActivityAt, excerpt, handoff, contact }: HandedOffSession) {
   if (handoff === undefined) throw unavailableError(undefined);
-  const since = new Date(Number(handoff.changedAtMicroseconds / 1_000n)).toISOString();
+  const changedAt = new Date(Number(handoff.changedAtMicroseconds / 1_000n)).toISOString();
+  const since = handoff.state === HandoffState.BOT && contact ? contact.createdAt : changedAt;
   return {
     id,
     bot_slug: botSlug,
@@ -104,5 +119,8 @@ function toListed({ id, botSlug, visitorId, lastActivityAt, excerpt, handoff }: 
     excerpt,
     since,
     handoff: toOwnedState(handoff),
+    ...(contact && {
+      contact: { email: contact.email, excerpt: contact.message, created_at: contact.createdAt },
+    }),
   };
 }

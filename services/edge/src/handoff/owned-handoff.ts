@@ -29,6 +29,6 @@ export function translateError(error: unknown): never {
 
 export function toOwnedState(handoff: Handoff): Static<typeof OwnedState> {
   const { agent } = handoff;
-  const { state, reason, expires_in_ms } = toHandoffBody(handoff);
-  return { state, reason, expires_in_ms, ...(agent && { agent: { id: agent.id, name: agent.name } }) };
+  const { agent: _, ...body } = toHandoffBody(handoff);
+  return { ...body, ...(agent && { agent: { id: agent.id, name: agent.name } }) };
 }

@@ -1,4 +1,4 @@
-import { isUuid } from "@parley/service-kit";
+import { isEmail, isUuid } from "@parley/service-kit";
 import type { FastifySchemaValidationError, FastifyServerOptions } from "fastify";
 import type { TObject, TObjectOptions, TSchema } from "typebox";
 import { badRequest, type HttpError } from "./http-error.ts";
@@ -40,14 +40,15 @@ export const VALIDATION = {
       keywords: KEYWORDS,
       formats: { "date-or-date-time": (text: string) => parseTime(text) !== undefined },
     },
-    // Without this, Ajv would also accept URNs.
-    onCreate: (ajv) => void ajv.addFormat("uuid", isUuid),
+    // Without this, Ajv would also accept URNs, and addresses that the services refuse.
+    onCreate: (ajv) => void ajv.addFormat("uuid", isUuid).addFormat("email", isEmail),
   },
 } satisfies Pick<FastifyServerOptions, "ajv">;
 
 /** The codes of the contract for a field and a keyword. All other errors of a body are `invalid_message`. */
 const CODES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   message: { maxLength: "message_too_long" },
+  email: { format: "invalid_email" },
   session_id: { format: "invalid_session_id" },
   idempotency_key: { type: "invalid_idempotency_key", pattern: "invalid_idempotency_key" },
   "Idempotency-Key": { pattern: "invalid_idempotency_key" },
@@ -58,6 +59,7 @@ const ORDER = [
   "invalid_message",
   "invalid_idempotency_key",
   "message_too_long",
+  "invalid_email",
   "invalid_session_id",
 ];
 

@@ -94,9 +94,26 @@ export const Transcript = Type.Object(
   { title: "Transcript", description: "The transcript of one session." },
 );
 
+const ContactMessage = Type.Object({
+  id: Type.String({ format: "uuid" }),
+  email: Type.String({ description: "Where the team replies." }),
+  message: Type.String(),
+  created_at: time("When it was left."),
+});
+
+const ExportedSession = Type.Object(
+  {
+    ...Session.properties,
+    contact_messages: Type.Array(ContactMessage, {
+      description: "What the visitor has left for the team with `/api/chat/contact/`, oldest first.",
+    }),
+  },
+  { title: "ExportedSession", description: "A session with its contact messages." },
+);
+
 export const ExportLine = Type.Object(
   {
-    session: Session,
+    session: ExportedSession,
     messages: Type.Array(ReviewedMessage, ORDER),
     cursor: Type.String({ description: "Continues the export after this line." }),
   },

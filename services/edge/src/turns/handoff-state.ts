@@ -35,6 +35,9 @@ export const HandoffState = Type.Object(
         { description: "The person who answers, or was the last to do so; absent if there was none." },
       ),
     ),
+    contact_pending: Type.Boolean({
+      description: "Whether the visitor has left a message with `/api/chat/contact/` that the team is not done with.",
+    }),
   },
   { title: "HandoffState" },
 );
@@ -48,11 +51,12 @@ const STATES: Readonly<Record<ProtoState, HandoffBody["state"]>> = {
   [ProtoState.ASSIGNED]: "assigned",
 };
 
-export function toHandoffBody({ state, reason, expiresInMs, agent }: Handoff): HandoffBody {
+export function toHandoffBody({ state, reason, expiresInMs, agent, contactPending }: Handoff): HandoffBody {
   return {
     state: STATES[state] ?? "bot",
     reason: reason as HandoffBody["reason"],
     expires_in_ms: expiresInMs,
+    contact_pending: contactPending,
     ...(agent && { agent: { name: agent.name } }),
   };
 }

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { AuditLogEntry } from "../../rpc/v1/audit_log_pb.js";
-import type { Agent, BotDisplay, BotTexts, Handoff, HandoffMessage, MessageSource, Phase } from "./conversation_pb.js";
+import type { Agent, BotDisplay, BotTexts, ContactMessage, Handoff, HandoffMessage, MessageSource, Phase } from "./conversation_pb.js";
 import type { Tool, ToolDescription } from "../../llm/v1/types_pb.js";
 
 /**
@@ -6443,6 +6443,20 @@ export declare type SessionDetails = Message<"parley.conversation.v1.SessionDeta
    * @generated from field: string consented_at = 12;
    */
   consentedAt: string;
+
+  /**
+   * What the visitor has left for the team, oldest first.
+   *
+   * @generated from field: repeated parley.conversation.v1.ContactMessage contact_messages = 13;
+   */
+  contactMessages: ContactMessage[];
+
+  /**
+   * Whether the team is not done with them.
+   *
+   * @generated from field: bool contact_pending = 14;
+   */
+  contactPending: boolean;
 };
 
 /**
@@ -7505,14 +7519,14 @@ export declare type ChangeHandoffRequest = Message<"parley.conversation.v1.Chang
   sessionId: string;
 
   /**
-   * take, assign, resolve or typing.
+   * take, assign, resolve, contact_done or typing.
    *
    * @generated from field: string action = 3;
    */
   action: string;
 
   /**
-   * The person; not for resolve.
+   * The person; not for resolve and contact_done.
    *
    * @generated from field: parley.conversation.v1.Agent agent = 4;
    */
@@ -7661,7 +7675,7 @@ export declare type ListHandoffsResponse = Message<"parley.conversation.v1.ListH
 export declare const ListHandoffsResponseSchema: GenMessage<ListHandoffsResponse>;
 
 /**
- * HandedOffSession is a session that waits for a person or has one.
+ * HandedOffSession is a session that waits for a person, has one, or has a contact message.
  *
  * @generated from message parley.conversation.v1.HandedOffSession
  */
@@ -7707,6 +7721,13 @@ export declare type HandedOffSession = Message<"parley.conversation.v1.HandedOff
    * @generated from field: string excerpt = 6;
    */
   excerpt: string;
+
+  /**
+   * If the team is not done with the visitor's contact messages: the last one, with at most 160 characters of its text.
+   *
+   * @generated from field: parley.conversation.v1.ContactMessage contact = 7;
+   */
+  contact?: ContactMessage | undefined;
 };
 
 /**
@@ -8610,6 +8631,7 @@ export declare const HandoffService: GenService<{
    * - take: the agent answers, unless another one does. Of several agents who take a session, one wins.
    * - assign: the agent answers, whoever did before.
    * - resolve: the bot answers again.
+   * - contact_done: the team is done with the visitor's contact messages. Who answers does not change.
    * - typing: changes nothing, and succeeds if the agent answers.
    *
    * Idempotent: if a repeated call finds the session as the first one left it, it changes nothing and succeeds.
@@ -8647,8 +8669,9 @@ export declare const HandoffService: GenService<{
     output: typeof PostMessageResponseSchema;
   },
   /**
-   * ListHandoffs lists the sessions of a workspace that wait for a person or have one, those that have been in their state
-   * for the longest time first, at most 500 of each state.
+   * ListHandoffs lists the sessions of a workspace that wait for a person or have one, and those that the bot answers and
+   * whose visitor has left a contact message, those that have been in their state for the longest time first, at most 500 of
+   * each state.
    *
    * Deadline of the edge: 3 s.
    *

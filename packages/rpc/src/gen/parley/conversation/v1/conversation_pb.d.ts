@@ -722,6 +722,13 @@ export declare type Handoff = Message<"parley.conversation.v1.Handoff"> & {
    * @generated from field: parley.conversation.v1.Agent agent = 5;
    */
   agent?: Agent | undefined;
+
+  /**
+   * Whether the visitor has left a contact message that the team is not done with.
+   *
+   * @generated from field: bool contact_pending = 6;
+   */
+  contactPending: boolean;
 };
 
 /**
@@ -2001,6 +2008,136 @@ export declare type HandoffMessage = Message<"parley.conversation.v1.HandoffMess
 export declare const HandoffMessageSchema: GenMessage<HandoffMessage>;
 
 /**
+ * LeaveContactMessageRequest is what a visitor leaves for the team.
+ *
+ * @generated from message parley.conversation.v1.LeaveContactMessageRequest
+ */
+export declare type LeaveContactMessageRequest = Message<"parley.conversation.v1.LeaveContactMessageRequest"> & {
+  /**
+   * The session's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot behind the caller's public key, a UUID. The session must belong to it.
+   *
+   * @generated from field: string bot_id = 2;
+   */
+  botId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * The visitor, as in OpenTurnRequest.
+   *
+   * @generated from field: string visitor_id = 4;
+   */
+  visitorId: string;
+
+  /**
+   * As in OpenTurnRequest.
+   *
+   * @generated from field: bool visitor_verified = 5;
+   */
+  visitorVerified: boolean;
+
+  /**
+   * A UUID that the caller generates for each contact message.
+   *
+   * @generated from field: string request_id = 6;
+   */
+  requestId: string;
+
+  /**
+   * Where the team replies.
+   *
+   * @generated from field: string email = 7;
+   */
+  email: string;
+
+  /**
+   * The text, 1 to 4,000 characters.
+   *
+   * @generated from field: string message = 8;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.LeaveContactMessageRequest.
+ * Use `create(LeaveContactMessageRequestSchema)` to create a new message.
+ */
+export declare const LeaveContactMessageRequestSchema: GenMessage<LeaveContactMessageRequest>;
+
+/**
+ * LeaveContactMessageResponse holds the state.
+ *
+ * @generated from message parley.conversation.v1.LeaveContactMessageResponse
+ */
+export declare type LeaveContactMessageResponse = Message<"parley.conversation.v1.LeaveContactMessageResponse"> & {
+  /**
+   * The state after the call.
+   *
+   * @generated from field: parley.conversation.v1.Handoff handoff = 1;
+   */
+  handoff?: Handoff | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.LeaveContactMessageResponse.
+ * Use `create(LeaveContactMessageResponseSchema)` to create a new message.
+ */
+export declare const LeaveContactMessageResponseSchema: GenMessage<LeaveContactMessageResponse>;
+
+/**
+ * ContactMessage is what a visitor has left for the team because nobody was there.
+ *
+ * @generated from message parley.conversation.v1.ContactMessage
+ */
+export declare type ContactMessage = Message<"parley.conversation.v1.ContactMessage"> & {
+  /**
+   * The request that stored it, a UUID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Where the team replies.
+   *
+   * @generated from field: string email = 2;
+   */
+  email: string;
+
+  /**
+   * The text.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+
+  /**
+   * When it was left, as in the transcript.
+   *
+   * @generated from field: string created_at = 4;
+   */
+  createdAt: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ContactMessage.
+ * Use `create(ContactMessageSchema)` to create a new message.
+ */
+export declare const ContactMessageSchema: GenMessage<ContactMessage>;
+
+/**
  * ListRunningTurnsRequest names a session.
  *
  * @generated from message parley.conversation.v1.ListRunningTurnsRequest
@@ -2406,6 +2543,25 @@ export declare const ConversationService: GenService<{
     methodKind: "unary";
     input: typeof ReadHandoffRequestSchema;
     output: typeof ReadHandoffResponseSchema;
+  },
+  /**
+   * LeaveContactMessage stores what a visitor leaves for the team, with an e-mail address for the reply, and returns the
+   * session's state. A session has at most 3 contact messages.
+   *
+   * Idempotent by (workspace_id, session_id, request_id).
+   *
+   * Errors: as RequestHandoff, and
+   * - FAILED_PRECONDITION (contact_limit_reached): the session has 3 contact messages.
+   * - INVALID_ARGUMENT (invalid_argument): a field is invalid. The edge has checked them all.
+   *
+   * Deadline: 3 s. If the response is lost, the visitor sends the same request again.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.LeaveContactMessage
+   */
+  leaveContactMessage: {
+    methodKind: "unary";
+    input: typeof LeaveContactMessageRequestSchema;
+    output: typeof LeaveContactMessageResponseSchema;
   },
   /**
    * ListRunningTurns lists the running turns of a session, so that the edge can cancel them when a person takes it over.

@@ -151,6 +151,13 @@ export enum TextFormat {
    * @generated from enum value: TEXT_FORMAT_UTC_TIME = 6;
    */
   UTC_TIME = 6,
+
+  /**
+   * One plain e-mail address of at most 254 ASCII characters.
+   *
+   * @generated from enum value: TEXT_FORMAT_EMAIL = 7;
+   */
+  EMAIL = 7,
 }
 
 /**

@@ -1,0 +1,89 @@
+import { type Database, defineStatement } from "@parley/service-kit";
+import { botSlugSql, recordEventSql } from "../events/index.ts";
+import { formatTimeSql, IS_LISTED, mayUseSessionSql, type SessionRequest } from "../sessions/index.ts";
+import { CAN_HAND_OFF } from "./handoff.store.ts";
+import { handoffSql, type StoredHandoff } from "./handoff-state.store.ts";
+
+/** The most contact messages of a session. */
+const MAX_CONTACT_MESSAGES = 3;
+
+export type NewContactMessage = SessionRequest & { requestId: string; email: string; message: string };
+
+const OF_VISITOR = `${CAN_HAND_OFF} AND s.bot_id = :botId AND ${mayUseSessionSql(":visitorId", ":visitorVerified::boolean")}`;
+const HAS_MESSAGE =
+  "coalesce(s.contact_messages @> jsonb_build_array(jsonb_build_object('id', :requestId::text)), false)";
+
+// The locked row decides whether the message is stored, so that a repeated request is stored once, and no session has too many.
+const leaveStatement = defineStatement<NewContactMessage>(
+  "leave_contact_message",
+  `
+  WITH changed AS (
+    UPDATE conversation.sessions s
+    SET contact_messages = coalesce(s.contact_messages, '[]') || jsonb_build_object(
+          'id', :requestId::text, 'email', :email::text, 'message', :message::text, 'created_at', ${formatTimeSql("clock_timestamp()")}
+        ),
+        contact_at = coalesce(s.contact_at, clock_timestamp()), last_activity_at = greatest(s.last_activity_at, clock_timestamp())
+    WHERE ${OF_VISITOR} AND coalesce(jsonb_array_length(s.contact_messages), 0) < ${MAX_CONTACT_MESSAGES} AND NOT ${HAS_MESSAGE}
+    RETURNING s.workspace_id, s.session_id, s.bot_id, ${handoffSql()} AS handoff
+  ), event AS (${recordEventSql({
+    source: "changed c",
+    workspace: ":workspaceId",
+    type: "'handoff.contact'",
+    session: "c.session_id",
+    data: `jsonb_build_object('bot_slug', ${botSlugSql(":workspaceId", "c.bot_id")}, 'session_id', c.session_id, 'contact_id', :requestId::text)`,
+  })})
+  SELECT c.handoff FROM changed c WHERE c.workspace_id = :workspaceId`,
+);
+
+const findStatement = defineStatement<NewContactMessage>(
+  "find_contact_message",
+  `SELECT ${handoffSql()} AS handoff, ${HAS_MESSAGE} AS "isStored" FROM conversation.sessions s WHERE ${OF_VISITOR}`,
+);
+
+export type LeaveResult = { result: "stored" | "repeated" | "limit_reached"; handoff: StoredHandoff };
+
+/**
+ * Stores a contact message of the visitor, and returns the state of the session. Returns undefined if the visitor may not use the session, or if it
+ * does not exist, was deleted or erased, or is of the playground.
+ */
+export async function leaveContactMessage(
+  database: Database,
+  message: NewContactMessage,
+): Promise<LeaveResult | undefined> {
+  const stored = await database.query<{ handoff: StoredHandoff }>(leaveStatement(message));
+  if (stored.rows[0] !== undefined) return { result: "stored", ...stored.rows[0] };
+  const { rows } = await database.query<{ handoff: StoredHandoff; isStored: boolean }>(findStatement(message));
+  const [found] = rows;
+  return found && { result: found.isStored ? "repeated" : "limit_reached", handoff: found.handoff };
+}
+
+const finishStatement = defineStatement<{ workspaceId: string; sessionId: string }>(
+  "finish_contact_messages",
+  `UPDATE conversation.sessions s SET contact_at = NULL WHERE ${CAN_HAND_OFF} AND s.contact_at IS NOT NULL`,
+);
+
+/** Records that the team is done with a session's contact messages, which stay. */
+export async function finishContactMessages(
+  database: Database,
+  { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
+): Promise<void> {
+  await database.query(finishStatement({ workspaceId, sessionId }));
+}
+
+const READ = `
+  SELECT c ->> 'email' AS email, c ->> 'message' AS message
+  FROM conversation.sessions s CROSS JOIN LATERAL jsonb_array_elements(s.contact_messages) c
+  WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${IS_LISTED} AND c ->> 'id' = $3`;
+
+/** Reads the contact message of an event, which does not contain it. Returns undefined if it was erased or deleted. */
+export async function readContactMessage(
+  database: Database,
+  { workspaceId, sessionId, contactId }: { workspaceId: string; sessionId: string; contactId: string },
+): Promise<{ email: string; message: string } | undefined> {
+  const { rows } = await database.query<{ email: string; message: string }>({
+    name: "read_contact_message",
+    text: READ,
+    values: [workspaceId, sessionId, contactId],
+  });
+  return rows[0];
+}

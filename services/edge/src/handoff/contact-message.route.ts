@@ -1,0 +1,120 @@
+import type { RpcClient } from "@parley/rpc";
+import { type ConversationService, LeaveContactMessageRequestSchema } from "@parley/rpc/conversation";
+import { limitsOf } from "@parley/rpc/rules";
+import type { FastifyInstance } from "fastify";
+import Type, { type Static } from "typebox";
+import { v7 as uuidv7 } from "uuid";
+import type { KeyResolver } from "../auth/index.ts";
+import { PublicKey, SessionId } from "../chat/index.ts";
+import {
+  addressBucket,
+  endpoint,
+  HttpError,
+  inKiB,
+  json,
+  type Operation,
+  refused,
+  unavailableError,
+} from "../http/index.ts";
+import { HANDOFF_REFUSALS, type LiveBus, translateHandoffError } from "../live/index.ts";
+import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { HandoffState, toHandoffBody } from "../turns/index.ts";
+import { VisitorToken } from "../visitors/index.ts";
+
+export type ContactMessageDeps = {
+  limiter: RateLimiter;
+  malformedRequests: MalformedRequestLimiter;
+  resolveKey: KeyResolver;
+  conversation: Pick<RpcClient<typeof ConversationService>, "leaveContactMessage">;
+  liveBus: LiveBus;
+};
+
+const TIMEOUT_MS = 3_000;
+/** Large enough for the longest message in any script, with all its characters escaped as \uXXXX. */
+const MAX_BODY_BYTES = 64 * 1024;
+const MAX_MESSAGE_CHARACTERS = limitsOf(LeaveContactMessageRequestSchema.field.message).max;
+
+const ContactMessage = Type.Object(
+  {
+    public_key: PublicKey,
+    session_id: SessionId,
+    email: Type.String({
+      format: "email",
+      description: "Where the team replies: one plain e-mail address of at most 254 characters.",
+    }),
+    message: Type.String({
+      minLength: 1,
+      "x-not-blank": true,
+      maxLength: MAX_MESSAGE_CHARACTERS,
+      description: `The text; not blank, at most ${MAX_MESSAGE_CHARACTERS} Unicode code points.`,
+    }),
+    request_id: Type.Optional(
+      Type.String({
+        format: "uuid",
+        description: "A UUID of this message. A repeated request with the same one stores nothing.",
+      }),
+    ),
+    visitor_token: VisitorToken,
+  },
+  { title: "ContactMessage", description: `What the visitor leaves. At most ${inKiB(MAX_BODY_BYTES)}.` },
+);
+
+const LEAVE: Operation = {
+  operationId: "leaveContactMessage",
+  summary: "Leave a message for the team",
+  description:
+    "Stores a message for the team, which replies by e-mail, and returns who answers now, with `contact_pending`. For a visitor for whom nobody is there: the `reason` is `closed`, `missed` or `unanswered`. A session may have 3 such messages. The bot does not read them.",
+  isLimited: true,
+  responses: {
+    ...HANDOFF_REFUSALS,
+    200: json("Who answers the visitor.", HandoffState),
+    400: refused(
+      "As for chat; or `email` is not one e-mail address (`invalid_email`).",
+      "invalid_json",
+      "invalid_message",
+      "message_too_long",
+      "invalid_email",
+      "invalid_session_id",
+    ),
+    409: refused(
+      "The bot has no handoff (`handoff_off`); the session has 3 such messages (`contact_limit_reached`); or the request has a `visitor_token`, and the session another `visitor_id` (`visitor_mismatch`).",
+      "handoff_off",
+      "contact_limit_reached",
+      "visitor_mismatch",
+    ),
+  },
+};
+
+/** POST /api/chat/contact/: stores what a visitor leaves for the team. */
+export function contactMessageRoute(app: FastifyInstance, deps: ContactMessageDeps): void {
+  endpoint(app, {
+    method: "POST",
+    url: "/api/chat/contact/",
+    config: { cors: true },
+    bodyLimit: MAX_BODY_BYTES,
+    onRequest: deps.malformedRequests.refuseOverLimit,
+    schema: { body: ContactMessage },
+    operation: LEAVE,
+    handler: async (request, reply): Promise<Static<typeof HandoffState>> => {
+      const { public_key: publicKey, session_id, visitor_token, email, message } = request.body;
+      request.publicKey = publicKey;
+      const bucket = addressBucket(request.ip);
+      await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
+      const { workspaceId, botId, allowsOrigin, identifyVisitor } = await deps.resolveKey(publicKey, bucket);
+      if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      const { visitorId, visitorVerified } = await identifyVisitor({ visitor_token });
+      const sessionId = session_id.toLowerCase();
+      const requestId = request.body.request_id?.toLowerCase() ?? uuidv7();
+      const left = { workspaceId, botId, sessionId, visitorId, visitorVerified, requestId, email, message };
+      const { handoff } = await deps.conversation
+        .leaveContactMessage(left, { timeoutMs: TIMEOUT_MS })
+        .catch((error: unknown) => {
+          throw translateHandoffError(error);
+        });
+      deps.liveBus.publish({ workspaceId, sessionId, type: "changed" });
+      reply.header("cache-control", "no-store");
+      if (handoff === undefined) throw unavailableError(undefined);
+      return toHandoffBody(handoff);
+    },
+  });
+}

@@ -1,0 +1,174 @@
+// An id in a title, such as [D32/1-2], names the sentences of the contract that the test proves. ../sentences.ts lists them.
+
+import { randomUUID } from "node:crypto";
+import { beforeAll, expect, test } from "vitest";
+import { databaseOf, queryFirstRow } from "../../system/database.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
+import { newClientAddress, signVisitorToken } from "../../system/visitors.ts";
+import { type Api, type ApiRequest, type ApiResponse, bearer } from "../support/api.ts";
+import {
+  addIdentityKey,
+  type ContractSystem,
+  formatError,
+  formatRefusal,
+  memberClaims,
+  readTranscript,
+  UNKNOWN_KEY,
+} from "../support/contract-system.ts";
+
+const EMAIL = "ada@example.com";
+const MESSAGE = "Please write to me.";
+
+export function contactMessagesSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
+  let api: Api;
+  let tenant: Tenant;
+  let owner: ReturnType<typeof bearer>;
+
+  beforeAll(async () => {
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin, { plan: "scale" });
+    await enableHandoff(tenant);
+    owner = bearer(await system.sso.sign({ ...memberClaims(system, tenant), roles: ["parley-owner"] }));
+  });
+
+  const enableHandoff = ({ workspaceId, botSlug: slug }: Tenant) =>
+    system.admin.bots.updateBot({ workspaceId, slug, changes: { handoffEnabled: true } });
+  const request = (fields: object, of = tenant): ApiRequest => ({
+    method: "POST",
+    path: "/api/chat/contact/",
+    headers: { origin: of.origin },
+    body: { public_key: of.publicKey, email: EMAIL, message: MESSAGE, ...fields },
+  });
+  const leave = (fields: object, of = tenant) => api.call(request(fields, of));
+  const expectOk = (response: ApiResponse) => {
+    expect(response.status, response.text).toBe(200);
+    return response.body as Record<string, unknown>;
+  };
+  const listed = async (session: string) => {
+    const { conversations } = expectOk(await api.call({ path: "/api/handoffs/", headers: owner })) as {
+      conversations: { id: string; since: string; contact?: { created_at: string } }[];
+    };
+    return conversations.find(({ id }) => id === session);
+  };
+
+  async function startSession(of = tenant, fields: object = {}): Promise<string> {
+    const session_id = randomUUID();
+    expect((await api.chat(of, { session_id, ...fields })).done?.finish_reason).toBe("stop");
+    return session_id;
+  }
+
+  test("a visitor leaves a message for the team, which finds it in the list until it is done [D53/15] [D53/17]", async () => {
+    const session = await startSession();
+    const request_id = randomUUID();
+    for (let sent = 0; sent < 2; sent++)
+      expect(expectOk(await leave({ session_id: session, request_id }))).toEqual({
+        state: "bot",
+        reason: "",
+        expires_in_ms: 0,
+        contact_pending: true,
+      });
+    const item = await listed(session);
+    expect(item).toMatchObject({ contact: { email: EMAIL, excerpt: MESSAGE }, handoff: { contact_pending: true } });
+    expect(item?.since).toBe(item?.contact?.created_at);
+    const asked = await api.call({ ...request({ session_id: session }), path: "/api/chat/handoff/" });
+    expect(expectOk(asked)).toMatchObject({ state: "requested", contact_pending: true });
+    const change = (action: string) =>
+      api.call({
+        method: "POST",
+        path: `/api/conversations/${session}/handoff/`,
+        headers: owner,
+        body: { action },
+      });
+    expect(expectOk(await change("resolve"))).toMatchObject({ state: "bot", contact_pending: true });
+    expect(expectOk(await change("contact_done"))).toMatchObject({ state: "bot", contact_pending: false });
+    expect(expectOk(await change("contact_done"))).toMatchObject({ contact_pending: false });
+    expect(await listed(session)).toBeUndefined();
+
+    // The bot does not read it.
+    const { messages, session: transcript } = await readTranscript(system, tenant, session);
+    expect(messages).toHaveLength(2);
+    expect(transcript).not.toHaveProperty("contact_messages");
+    // Exports have conversations that are a minute old.
+    const age =
+      "UPDATE conversation.sessions SET started_at = now() - interval '2 minutes' WHERE workspace_id = $1 AND session_id = $2 RETURNING session_id";
+    await queryFirstRow(databaseOf(system, tenant.workspaceId), age, [tenant.workspaceId, session]);
+    const { text } = await api.call({ path: "/api/conversations/export.ndjson", headers: owner });
+    const [line] = text.split("\n").filter((each) => each.includes(session));
+    expect(JSON.parse(line ?? "").session.contact_messages).toMatchObject([
+      { id: request_id, email: EMAIL, message: MESSAGE },
+    ]);
+  });
+
+  test("a session has at most 3 messages, and a bot without the handoff none [D53/15]", async () => {
+    const session_id = await startSession();
+    for (let sent = 0; sent < 3; sent++) expectOk(await leave({ session_id }));
+    expect(formatRefusal(await leave({ session_id }))).toBe(formatError(409, "contact_limit_reached"));
+    const off = await createTenant(system.admin);
+    expect(formatRefusal(await leave({ session_id: await startSession(off) }, off))).toBe(
+      formatError(409, "handoff_off"),
+    );
+  });
+
+  test("a message may have 4,000 characters of any script, with an address of 254 [D53/16]", async () => {
+    const session_id = await startSession();
+    const email = `a@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(63)}.${"e".repeat(57)}.de`;
+    expect(email).toHaveLength(254);
+    expectOk(await leave({ session_id, email, message: "😀".repeat(4_000) }));
+    expect((await leave({ session_id, email: `a${email}` })).status).toBe(400);
+  });
+
+  test("the refusals name the field, and are otherwise those of a request for a person [D53/16]", async () => {
+    const session_id = await startSession();
+    const refusals = [
+      [{ email: "ada@localhost" }, "invalid_email", "email"],
+      [{ email: "ada@example.com, ben@example.com" }, "invalid_email", "email"],
+      [{ email: "" }, "invalid_email", "email"],
+      [{ email: 1 }, "invalid_message", "email"],
+      [{ email: undefined }, "invalid_message", "email"],
+      [{ message: " " }, "invalid_message", "message"],
+      [{ message: "店".repeat(4_001) }, "message_too_long", "message"],
+      [{ message: "店".repeat(4_001), email: "x" }, "message_too_long", "message"],
+      [{ request_id: "x" }, "invalid_message", "request_id"],
+      [{ session_id: "x" }, "invalid_session_id", "session_id"],
+    ] as const;
+    for (const [fields, code, field] of refusals) {
+      const refused = await leave({ session_id, ...fields });
+      expect(formatRefusal(refused)).toBe(formatError(400, code));
+      expect(refused.headers.get("parley-error-field")).toBe(field);
+    }
+    const send = (changes: Partial<ApiRequest>) => api.call({ ...request({ session_id }), ...changes });
+    const others = [
+      await send({ body: "{" }),
+      await leave({ session_id, public_key: UNKNOWN_KEY }),
+      await send({ headers: { origin: "https://other.example" } }),
+      await leave({ session_id: randomUUID() }),
+      await send({ body: `${" ".repeat(65_536)}{}` }),
+      await send({ method: "PUT" }),
+    ];
+    expect(others.map(({ status }) => status)).toEqual([400, 401, 403, 404, 413, 405]);
+    const path = "/api/chat/contact/";
+    const preflight = { "access-control-request-method": "POST", origin: tenant.origin };
+    expect((await api.call({ method: "OPTIONS", path, headers: preflight })).status).toBe(204);
+    expect((await api.call({ method: "OPTIONS", path })).status).toBe(405);
+    const address = newClientAddress();
+    const limited: number[] = [];
+    for (let sent = 0; sent < 61; sent++) limited.push((await send({ address })).status);
+    expect(limited.slice(0, 4)).toEqual([200, 200, 200, 409]);
+    expect(limited.at(-1)).toBe(429);
+  });
+
+  test("nobody leaves a message in a verified visitor's session but this visitor [D53/16]", async () => {
+    const own = await createTenant(system.admin, { plan: "scale" });
+    await enableHandoff(own);
+    const visitor_token = await signVisitorToken(await addIdentityKey(system, own), "ada");
+    const verified = await startSession(own, { visitor_token });
+    const claimed = await startSession(own, { visitor_id: "ben" });
+    expect(formatRefusal(await leave({ session_id: verified }, own))).toBe(formatError(404, "session_not_found"));
+    expect(formatRefusal(await leave({ session_id: claimed, visitor_token }, own))).toBe(
+      formatError(409, "visitor_mismatch"),
+    );
+    expectOk(await leave({ session_id: verified, visitor_token }, own));
+  });
+}

@@ -13,7 +13,7 @@ export function InboxRow({ conversation, bots }: { conversation: HandedOff; bots
     <ConversationLink
       to="/inbox/$id"
       {...{ id, visitor, slug, bots, excerpt }}
-      facts={contact && [contact.email]}
+      facts={contact ? [contact.email] : []}
       time={since}
     >
       {handoff.state === "requested" && <WaitingTime since={since} />}

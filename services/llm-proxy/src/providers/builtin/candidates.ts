@@ -9,13 +9,13 @@ import { extractTerms } from "./terms.ts";
 /** The share of the words of a heading's question that the message must contain. */
 const MIN_SHARED_QUESTION = 0.6;
 
-/** By language. A sentence that begins with one of these refers to the sentence before it. */
+/** By language. A sentence that begins with one of these, such as "they" or "after that", refers to the sentence before it. */
 const PRONOUNS: Record<string, RegExp> = {
-  en: /^(?:it|they|this|these|that|those|he|she)(?!\p{L})/iu,
-  de: /^(?:er|dies\p{L}*)(?!\p{L})/iu,
-  fr: /^(?:il(?! y a| faut)|elle|ils|elles|cela|celle-ci|celui-ci)(?!\p{L})/iu,
-  es: /^(?:él|ella|ellos|ellas|esto|este|esta|estos|estas)(?!\p{L})/iu,
-  it: /^(?:esso|essa|questo|questa|questi|queste|ciò)(?!\p{L})/iu,
+  en: /^(?:it|they|this|these|that|those|he|she|(?:after|before|until|from) (?:that|then)|then|otherwise|in that case)(?!\p{L})/iu,
+  de: /^(?:er|dies\p{L}*|danach|davor|dann|sonst|ansonsten|andernfalls|darüber hinaus)(?!\p{L})/iu,
+  fr: /^(?:il(?! y a| faut)|elle|ils|elles|cela|celle-ci|celui-ci|ensuite|sinon|au-delà(?! d)|dans ce cas)(?!\p{L})/iu,
+  es: /^(?:él|ella|ellos|ellas|esto|este|esta|estos|estas|después(?! de)|de lo contrario|en ese caso)(?!\p{L})/iu,
+  it: /^(?:esso|essa|questo|questa|questi|queste|ciò|poi|in seguito(?! a)|altrimenti|in tal caso)(?!\p{L})/iu,
   pt: /^(?:ele|ela|eles|elas|isto|este|esta)(?!\p{L})/iu,
   nl: /^(?:hij|zij|dit|deze)(?!\p{L})/iu,
 };

@@ -190,6 +190,15 @@ export function isCase(text: string): boolean {
   return CASE.test(text);
 }
 
+const SELF = words(
+  "(?:my|your|them|our)sel(?:f|ves)|on (?:my|our|your) own|selbst|selber|(?:moi|vous|soi|nous|eux)-mêmes?|(?:yo|uno|usted|nosotr[oa]s|ustedes|ellos) mism[oa]s?|por (?:mi|su) cuenta|da sol[oaie]|per conto (?:mio|proprio|vostro)",
+);
+
+/** Whether a text is about what visitors do themselves, as in "Can I put it up myself?". */
+export function isSelfService(text: string): boolean {
+  return SELF.test(text);
+}
+
 const HOURS = words(
   "(?:opening|business|office) (?:hours|times)|\\p{L}*(?:öffnungs|büro|geschäfts)zeiten|(?:heures? d['’]|horaires? d['’])ouverture|horaires|horarios?|orari[o]?|when we are open|hours",
 );

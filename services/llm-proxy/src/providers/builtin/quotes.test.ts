@@ -43,6 +43,38 @@ const SALON = {
 };
 
 describe("findQuotes", () => {
+  test("a question for what the price includes is not one for an amount", () => {
+    const boats = {
+      "If you fall in": "Lost paddles are payable; our insurance covers damage up to £500.",
+      Prices: "Our prices per day include paddles, a map and a dry bag.",
+      "For two hours": "A canoe costs £18.",
+    };
+    expect(quote(boats, "what is included in the price?")).toMatch(/^Our prices per day include/);
+    expect(quote({ Preise: "Im Preis sind Bettwäsche und Strom enthalten." }, "was ist im preis drin")).toMatch(
+      /Strom/,
+    );
+    expect(quote(boats, "what does a canoe cost")).toBe("A canoe costs £18.");
+  });
+
+  test("a question for what the visitor does prefers a sentence about that", () => {
+    const shop = {
+      Fitting: "We fit each kitchen within two days, and we fit the kitchen lights too.",
+      "Own work": "We do not let customers fit a kitchen themselves.",
+    };
+    expect(quote(shop, "can i fit the kitchen myself")).toBe("We do not let customers fit a kitchen themselves.");
+    expect(quote(shop, "do you fit kitchen lights")).toMatch(/^We fit each kitchen/);
+  });
+
+  test.each([
+    ["can we cancel the tasting", "You can change a tasting until Friday. After that, no one can cancel."],
+    [
+      "Kann ich den Kurs stornieren?",
+      "Den Kurs können Sie bis Freitag umbuchen. Danach können Sie nicht mehr stornieren.",
+    ],
+  ])("the answer to %j includes the time that its sentence refers to", (message, text) => {
+    expect(quote({ Terms: text }, message)).toBe(text);
+  });
+
   test.each([
     ["are life jackets included", /^Buoyancy aids/],
     ["Is there a discount for a group of ten?", /10% off/],

@@ -4,7 +4,7 @@ import { detectLanguage, detectLanguages } from "./language.ts";
 import { listAskedConcepts } from "./lexicon.ts";
 import { coverTerm, matchTerm, namesTerm, PLACE_VALUES, type Term } from "./match.ts";
 import { buildQuery, type Question } from "./query.ts";
-import { asksHow, isCase, isHours, isOwnQuestion } from "./question.ts";
+import { asksHow, isCase, isHours, isOwnQuestion, isSelfService } from "./question.ts";
 import { findCode, lengthOf, MAX_QUOTE_CHARACTERS, type Quote, quoteAnswer, quoteSentence } from "./quote.ts";
 import { findSameQuestion } from "./same-question.ts";
 import { joinSentences, splitSentences } from "./sentences.ts";
@@ -27,6 +27,8 @@ const VALUE_BONUS = 0.25;
 const STRONG_VALUE_BONUS = 0.2;
 /** For a sentence about a case, such as "If you cancel later, …", if the question is about one. */
 const CASE_BONUS = 0.2;
+/** For a sentence about what visitors do themselves, if the question is about that. */
+const SELF_SERVICE_BONUS = 0.25;
 /** For a sentence that names days, if the question does. */
 const NAMED_DAY_BONUS = 0.15;
 /** For a sentence about opening hours, if the question has no other subject than days. */
@@ -90,6 +92,7 @@ export function findQuotes(
     isKindAsked: ownKind !== undefined || !isOwnQuestion(message),
     asksForCode: asksHow(message),
     asksCase: isCase(message),
+    asksSelfService: isSelfService(message),
     earlier,
     superlative,
   };
@@ -122,6 +125,8 @@ type Context = {
   asksForCode: boolean;
   /** Whether the question is about a case: "What if I am late?". */
   asksCase: boolean;
+  /** Whether the question is about what the visitor does: "Can I collect it myself?". */
+  asksSelfService: boolean;
   earlier: readonly Term[];
   superlative: Superlative | undefined;
 };
@@ -170,7 +175,7 @@ function isAboutHours({ sentence, passage }: Candidate): boolean {
 /** Returns the sentences that can answer, the best first. */
 function scoreCandidates(
   query: readonly Term[],
-  { kind, isKindAsked, asksForCode, asksCase, earlier, superlative }: Context,
+  { kind, isKindAsked, asksForCode, asksCase, asksSelfService, earlier, superlative }: Context,
   candidates: readonly Candidate[],
 ): Scored[] {
   const total = query.reduce((sum, { weight }) => sum + weight, 0);
@@ -215,6 +220,7 @@ function scoreCandidates(
         (hasValue && kind?.strong?.test(sentence.text) !== false ? VALUE_BONUS : 0) +
         (kind?.strong?.test(sentence.text) ? STRONG_VALUE_BONUS : 0) +
         (asksCase && isCase(sentence.text) ? CASE_BONUS : 0) +
+        (asksSelfService && isSelfService(sentence.text) ? SELF_SERVICE_BONUS : 0) +
         (asksDays && candidate.days.size > 0 ? NAMED_DAY_BONUS : 0) +
         (asksHours && isAboutHours(candidate) ? HOURS_BONUS : 0) +
         (isAboutBusiness && isAboutDocument(query, candidate) ? OWN_VALUE_BONUS : 0) +

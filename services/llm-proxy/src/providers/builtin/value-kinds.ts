@@ -243,7 +243,13 @@ const KINDS: readonly ValueKind[] = [
   DEFINITION,
 ];
 
+/** Asks for things, although it names the price. */
+const ASKS_WHAT_IS_INCLUDED = words(
+  "what(?:['’]s| is| are) (?:all )?(?:included|in) (?:in )?(?:the|your) (?:price|fee|cost)s?|what (?:does|do) (?:the|your) (?:price|fee)s? (?:include|cover)|was (?:ist|sind) (?:alles )?im preis|(?:qu['’]est-ce qui|que) (?:est )?(?:compris|inclus) dans le (?:prix|tarif)|que comprend le (?:prix|tarif)|qué (?:incluye|está incluido en) (?:el|la) (?:precio|tarifa)|(?:che )?cosa (?:(?:comprende|include) il|è (?:incluso|compreso) nel) prezzo",
+);
+
 /** Returns the first kind that a question asks for; undefined for none. */
 export function findAskedKind(message: string): ValueKind | undefined {
+  if (ASKS_WHAT_IS_INCLUDED.test(message)) return undefined;
   return KINDS.find(({ asked }) => asked.test(message));
 }

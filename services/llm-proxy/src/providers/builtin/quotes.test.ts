@@ -56,6 +56,14 @@ describe("findQuotes", () => {
     expect(quote(boats, "what does a canoe cost")).toBe("A canoe costs £18.");
   });
 
+  test("an amount prefers a number, but may be without one", () => {
+    const barn = { Luggage: "We carry your luggage. Bring as much luggage as you like." };
+    expect(quote(barn, "how much luggage can i bring")).toMatch(/luggage/);
+    expect(quote({ Kits: "The glaze is food-safe. You need 2 kg of glaze." }, "how much glaze do i need")).toMatch(
+      /2 kg/,
+    );
+  });
+
   test("a question for what the visitor does prefers a sentence about that", () => {
     const shop = {
       Fitting: "We fit each kitchen within two days, and we fit the kitchen lights too.",

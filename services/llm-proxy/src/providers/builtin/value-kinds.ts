@@ -113,9 +113,9 @@ const COUNT: ValueKind = {
   ),
 };
 
-/** "How much deposit" asks for money, "wie viel Garantie" for a time, and "how much flour" for a weight. */
+/** "How much deposit" asks for money, "wie viel Garantie" for a time, and "how much flour" for a weight. An amount may have no number: "as much as you like". */
 const AMOUNT: ValueKind = {
-  isRequired: true,
+  isRequired: false,
   asked: words("how much|wie ?viel|combien|cu[aá]nt[oa]|quant[oa]"),
   value: new RegExp(`\\p{N}|${words(`${NUMBER_WORDS}|${FREE}`).source}`, "iu"),
 };

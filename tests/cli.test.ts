@@ -623,7 +623,13 @@ describe("parley usage, usage-audit and conversation", () => {
     ]);
     expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(await json("conversation", "show", id, ...workspace)).toEqual({
-      session: { ...transcript.session, visitor_verified: false, consent_version: "", consented_at: "" },
+      session: {
+        ...transcript.session,
+        visitor_verified: false,
+        consent_version: "",
+        consented_at: "",
+        contact_messages: [],
+      },
       messages: transcript.messages.map((message, index) => ({
         ...message,
         review: index === 1 ? "bad" : "",

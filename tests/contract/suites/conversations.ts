@@ -78,8 +78,8 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       .filter((line) => line !== "")
       .map((line) => JSON.parse(line) as Line);
 
-  const withoutOwnerFields = ({ messages, ...line }: Omit<Line, "cursor">) => ({
-    ...line,
+  const withoutOwnerFields = ({ session, messages }: Omit<Line, "cursor">) => ({
+    session: { ...session, contact_messages: undefined },
     messages: messages.map(
       ({ review: _, finish_detail: __, rating_reason: ___, rag_chunks_cited: ____, sources: _____, ...message }) =>
         message,

@@ -1,7 +1,7 @@
 import { queryRows } from "@parley/test-support";
 import { expect, it } from "vitest";
 import { type BrowserFixture, describeInBrowser, eventually } from "./fixture.ts";
-import { addHandoffBot, askButton, endWait, startHandoff, statusOf } from "./handoff-agent.ts";
+import { addHandoffBot, agentOf, askButton, endWait, startHandoff, statusOf } from "./handoff-agent.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
 /** A minute of the week that is over, so that nobody is there. */
@@ -116,6 +116,28 @@ describeInBrowser("a visitor for whom nobody is there", (fixture) => {
     await eventually(() => statusOf(widget).innerText()).toBe(SENT);
     await widget.panel.getByRole("button", { name: "New conversation" }).click();
     await eventually(() => widget.panel.locator(".handoff").isVisible()).toBe(false);
+    expect(widget.problems).toEqual([]);
+  });
+
+  it("sees a person who takes the conversation while the message is sent", async () => {
+    const widget = await startContact(fixture);
+    const agent = agentOf(fixture, widget);
+    await emailOf(widget).fill("ada@example.com");
+    await textOf(widget).fill("Hello");
+    await widget.page.route(
+      `**${PATH}`,
+      async (route) => {
+        await agent.take();
+        await route.continue();
+      },
+      { times: 1 },
+    );
+    await sendOf(widget).click();
+    await eventually(() => statusOf(widget).innerText()).toBe("Anna has joined the chat.");
+    expect(await formOf(widget).isVisible()).toBe(false);
+    expect(await readStored(fixture, widget)).toMatchObject([{ message: "Hello" }]);
+    await agent.answer("I am here now.");
+    await eventually(() => widget.texts()).toContain("I am here now.");
     expect(widget.problems).toEqual([]);
   });
 

@@ -162,11 +162,17 @@ export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
   const leave = async (fields: ContactFields) => {
     const { signal } = leaving;
     try {
-      const { contact_pending } = await postRequest(context, "contact", { session_id: session, ...fields }, signal);
+      const state = await postRequest(context, "contact", { session_id: session, ...fields }, signal);
       signal.throwIfAborted();
-      isContactPending = contact_pending === true;
+      isContactPending = state.contact_pending === true;
       status.clearDraft();
-      show(undefined);
+      // A person may have come while the message was sent.
+      if (state.state !== "bot") {
+        showState(state);
+        followOnce();
+      } else if (!hasPerson()) {
+        show(undefined);
+      }
     } catch (error) {
       // The visitor may have left the session, whose form is cleared then.
       if (!signal.aborted) {

@@ -119,6 +119,24 @@ describeInBrowser("a visitor for whom nobody is there", (fixture) => {
     expect(widget.problems).toEqual([]);
   });
 
+  it("keeps the form and the focus in it while the bot replies to an earlier message", async () => {
+    const publicKey = await addHandoffBot(fixture, CLOSED);
+    const { widget } = await startHandoff(fixture, { publicKey });
+    const held = Promise.withResolvers<void>();
+    await widget.page.route("**/api/chat/", (route) => held.promise.then(() => route.continue()));
+    await widget.ask("quick question");
+    await askButton(widget).click();
+    await formOf(widget).waitFor();
+    await emailOf(widget).focus();
+    held.resolve();
+    await widget.ratingControls.nth(1).waitFor();
+    expect(await widget.focusedName()).toBe("E-mail address");
+    // Without a text and the focus, the form ends with the state.
+    await widget.askAndWait("quick question");
+    expect(await formOf(widget).isVisible()).toBe(false);
+    expect(widget.problems).toEqual([]);
+  });
+
   it("sees a person who takes the conversation while the message is sent", async () => {
     const widget = await startContact(fixture);
     const agent = agentOf(fixture, widget);

@@ -13,7 +13,7 @@ export type ContactFields = { readonly email: string; readonly message: string; 
 /** The form in which the visitor leaves a message for the team. Its texts stay while it is hidden. */
 export interface ContactForm {
   readonly element: HTMLFormElement;
-  /** Whether the form is shown and has a text. */
+  /** Whether the form is shown, and has a text or the focus. */
   hasDraft(): boolean;
   /** Removes the texts. */
   clear(): void;
@@ -102,7 +102,7 @@ export function createContactForm(
   );
   return {
     element,
-    hasDraft: () => !element.hidden && Boolean(email.value || message.value),
+    hasDraft: () => !element.hidden && (element.matches(":focus-within") || Boolean(email.value || message.value)),
     clear() {
       element.reset();
       request = { texts: "", id: "" };

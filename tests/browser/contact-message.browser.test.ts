@@ -60,6 +60,9 @@ describeInBrowser("a visitor for whom nobody is there", (fixture) => {
       "Enter an e-mail address like name@example.com.",
     );
     expect(await formOf(widget).locator("#contact-text-error").innerText()).toBe("Write a message first.");
+    // Enter in the field submits the form, and the focus does not move.
+    await keyboard.press("Enter");
+    await eventually(async () => (await announcements()).at(-1)).toBe("Enter an e-mail address like name@example.com.");
     expect(await widget.findAxeViolations()).toEqual([]);
     await keyboard.type("@example.com");
     await keyboard.press("Tab");

@@ -44,6 +44,10 @@ export function createContactForm(
   /** Moves the focus to the first field with an error. Returns whether there is one. */
   const focusFault = () => {
     const fault = [email, message].find((field) => field.getAttribute("aria-invalid") === "true");
+    if (fault?.matches(":focus")) {
+      // A screen reader reads the error when the field gets the focus, and not if it has it.
+      announce(fault.nextElementSibling?.textContent ?? "");
+    }
     fault?.focus();
     return fault !== undefined;
   };

@@ -140,6 +140,17 @@ describeInBrowser("a visitor for whom nobody is there", (fixture) => {
     expect(widget.problems).toEqual([]);
   });
 
+  it("keeps the focus in the panel when the form is sent from its text field by touch", async () => {
+    const context = { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true };
+    const widget = await startContact(fixture, { context });
+    await emailOf(widget).fill("ada@example.com");
+    await textOf(widget).fill("Hello");
+    // As on an iPhone, where a tap on a button leaves the focus in the field.
+    await sendOf(widget).evaluate((button: HTMLButtonElement) => button.click());
+    await eventually(() => statusOf(widget).innerText()).toBe(SENT);
+    await eventually(() => widget.panel.evaluate((panel) => panel.matches(":focus"))).toBe(true);
+  });
+
   it("sees a person who takes the conversation while the message is sent", async () => {
     const widget = await startContact(fixture);
     const agent = agentOf(fixture, widget);

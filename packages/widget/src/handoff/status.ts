@@ -46,9 +46,14 @@ export function createStatus(context: ChunkContext, words: HandoffWords, { ask, 
   const line = createElement("p");
   const problem = createElement("p");
   const button = createElement("button", { type: "button", class: "link", onclick: ask }, words.askPerson);
+  /** Blurs first: on a touch screen, the panel leaves the focus in a text field, also in one that is hidden now. */
+  const moveFocus = () => {
+    (shadow.activeElement as HTMLElement | null)?.blur();
+    context.focus();
+  };
   const form = createContactForm(context, words, leave, () => {
     form.element.hidden = true;
-    context.focus();
+    moveFocus();
   });
   const box = createElement("div", { class: "handoff", hidden: "" }, line, problem, button, form.element);
   const panel = root.querySelector<HTMLElement>(".panel");
@@ -86,7 +91,7 @@ export function createStatus(context: ChunkContext, words: HandoffWords, { ask, 
         }
       }
       if (hadFocus) {
-        context.focus();
+        moveFocus();
       }
     },
     hasDraft: form.hasDraft,

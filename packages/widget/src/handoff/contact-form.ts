@@ -1,7 +1,7 @@
 import type { ChunkContext } from "../panel/chunk.ts";
 import { fillPlaceholders } from "../panel/words.ts";
 import { createElement } from "../shared/dom.ts";
-import type { Failure } from "../shared/failure.ts";
+import { Failure } from "../shared/failure.ts";
 import { createUuid } from "../shared/uuid.ts";
 import type { HandoffWords } from "./context.ts";
 
@@ -69,7 +69,8 @@ export function createContactForm(
       await send({ email: address, message: text, request_id: request.id });
     } catch (error) {
       console.warn("Parley:", error);
-      const { code } = error as Failure;
+      // A timeout has a number as its code, which is none of the service's.
+      const code = error instanceof Failure ? error.code : "";
       if (code === "invalid_email") {
         emailField.show(words.badEmail);
         focusFault();
@@ -118,7 +119,7 @@ export function createContactForm(
   };
 }
 
-function problemOf(code: string | undefined, words: HandoffWords): string {
+function problemOf(code: string, words: HandoffWords): string {
   if (code === "contact_limit_reached") {
     return words.tooMany;
   }

@@ -275,8 +275,10 @@ describeInBrowser("the console's inbox", (fixture) => {
     await page.openScreen("Keys");
     const visitor = await startVisitor(fixture, bot);
     await visitor.say("Is anybody there?");
-    await visitor.askForPerson();
     const shown = () => page.tab.evaluate(() => (globalThis as unknown as { shown: string[] }).shown);
+    await visitor.leaveMessage("Where is my order?");
+    await eventually(shown).toContain("A visitor has left a message: Where is my order?");
+    await visitor.askForPerson();
     await eventually(shown).toContain("A visitor waits for a person: Is anybody there?");
     await page.tab.locator(".navigation .badge").waitFor();
     await page.tab.evaluate(

@@ -75,7 +75,7 @@ function notify({ id, excerpt, handoff, contact }: HandedOff, open: (id: string)
   try {
     // With the same tag, the browser replaces the notification of another window of the console.
     const notification = new Notification(TITLES[handoff.state], {
-      body: contact?.excerpt ?? excerpt,
+      body: (handoff.state === "bot" && contact?.excerpt) || excerpt,
       tag: `parley ${id}`,
     });
     notification.onclick = () => {

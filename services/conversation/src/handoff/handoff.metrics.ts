@@ -27,7 +27,7 @@ export type HandoffMetrics = {
 export function createHandoffMetrics(registry: Registry): HandoffMetrics {
   const results = new Counter({
     name: "parley_handoffs_total",
-    help: "Changes of who answers a visitor, by result: requested (a person was asked for), assigned (a person took over), resolved (back to the bot), missed (nobody came in time), unanswered (the person did not answer in time), inactive (nobody wrote for long) closed (asked for outside of the bot's hours, so nobody was asked) or contact (a visitor left a contact message).",
+    help: "Changes of who answers a visitor, by result: requested (a person was asked for), assigned (a person took over), resolved (back to the bot), missed (nobody came in time), unanswered (the person did not answer in time), inactive (nobody wrote for long), closed (asked for outside of the bot's hours, so nobody was asked) or contact (a visitor left a contact message).",
     labelNames: ["result"],
     registers: [registry],
   });

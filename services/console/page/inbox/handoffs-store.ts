@@ -9,7 +9,7 @@ export type HandedOff = {
   last_activity_at: string;
   /** The beginning of the visitor's last message. */
   excerpt: string;
-  /** When the state last changed. */
+  /** When the state last changed; if the bot answers, when `contact` was left. */
   since: string;
   handoff: { state: "bot" | "requested" | "assigned"; agent?: { id: string; name: string } };
   /** The last message that the visitor has left for the team; undefined if there is none that the team is not done with. */

@@ -21,7 +21,7 @@ const TABS = [
   ["all", t("All open")],
 ] as const;
 
-/** The conversations that wait for a person or have one. */
+/** The conversations that wait for a person, have one, or have a message for the team. */
 export function Inbox() {
   const { show = "waiting" } = route.useSearch();
   const { agent_id: agentId } = useSession();
@@ -74,7 +74,7 @@ export function Inbox() {
 function Nothing({ show }: { show: string }) {
   return (
     <Empty icon="inbox" title={show === "mine" ? t("You answer nobody") : t("Nobody waits")}>
-      {t("A visitor who asks for a person appears here at once.")}
+      {show !== "left" && t("A visitor who asks for a person appears here at once.")}
     </Empty>
   );
 }

@@ -709,7 +709,7 @@ const decisions: Section[] = [
       14: "`GET /api/handoffs/live/` streams the list as `handoffs`: at first, and again whenever it has changed.",
       15: "With the handoff, `POST /api/chat/contact/` `{public_key, session_id, email, message}` stores a message for the team, and returns who answers with `contact_pending` true. With the same `request_id`, a message is stored once. A session may have 3: then 409 `contact_limit_reached`. Without the handoff: 409 `handoff_off`.",
       16: "An `email` that is not one address gets 400 `invalid_email`, and a `message` above 4,000 characters 400 `message_too_long`; both name the field. The other refusals and the rate limit are those of `POST /api/chat/handoff/`.",
-      17: "`GET /api/handoffs/` lists the conversations with such a message last, with it as `contact`, until the action `contact_done`. The exports of all conversations have `contact_messages` in the session, the transcript does not.",
+      17: "`GET /api/handoffs/` lists the conversations with such a message last, with it as `contact`, until the action `contact_done`. The lines of `export.ndjson` have `contact_messages` in the session; `export.csv` and the transcript do not.",
     },
   },
 ];

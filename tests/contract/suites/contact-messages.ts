@@ -99,6 +99,9 @@ export function contactMessagesSuite(shared: () => ContractSystem): void {
     expect(JSON.parse(line ?? "").session.contact_messages).toMatchObject([
       { id: request_id, email: EMAIL, message: MESSAGE },
     ]);
+    const { text: csv } = await api.call({ path: "/api/conversations/export.csv", headers: owner });
+    expect(csv).toContain(session);
+    expect(csv).not.toContain(EMAIL);
   });
 
   test("a session has at most 3 messages, and a bot without the handoff none [D53/15]", async () => {

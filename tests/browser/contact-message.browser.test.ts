@@ -93,6 +93,10 @@ describeInBrowser("a visitor for whom nobody is there", (fixture) => {
     expect([await emailOf(widget).inputValue(), await textOf(widget).inputValue()]).toEqual(["", ""]);
     await formOf(widget).getByRole("button", { name: "Not now" }).click();
     expect(await formOf(widget).isVisible()).toBe(false);
+    const later = await widget.recordAnnouncements();
+    await askButton(widget).click();
+    await formOf(widget).waitFor();
+    expect(await later()).toEqual([`${NOBODY} / Leave a message, and the team answers by e-mail.`]);
     expect(widget.problems).toEqual([]);
   });
 

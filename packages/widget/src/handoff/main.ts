@@ -141,8 +141,10 @@ export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
     }
     const { signal } = leaving;
     isAsking = true;
-    // The same text in response to this request is a change then, which the visitor sees and hears.
-    show(undefined);
+    // The same text in response to this request is a change then, which the visitor sees and hears. Without the text that an earlier message was sent,
+    // which would replace the draft of the next one.
+    shown = undefined;
+    status.show(shown, true);
     try {
       const state = await postRequest(context, "handoff", { session_id: session }, signal);
       if (!signal.aborted) {

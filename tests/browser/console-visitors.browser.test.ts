@@ -129,6 +129,7 @@ describeInBrowser("the console's screen Visitors", (fixture) => {
       await eventually(() => choice.inputValue()).toBe(value);
     }
     // Two choices at once: the request of the first one is held, so that it would arrive last.
+    await page.waitUntilQuiet();
     let finished = 0;
     page.tab.on("requestfinished", (request) => {
       if (request.url().endsWith("/UpdateKey")) finished++;

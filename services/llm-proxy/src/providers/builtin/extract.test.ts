@@ -141,6 +141,16 @@ describe("extractAnswer", () => {
     expect(extractAnswer("Are you a robot?", faq)).toMatch(/^No, this window is answered by Ada and Ben\./);
   });
 
+  test("a question that continues another is not the same question about another thing", () => {
+    const hire = [
+      passage("bikes.md", "Bikes > How much does it cost?", "A bike costs 15 €."),
+      passage("kayaks.md", "Kayaks", "Kayaks cost 20 € a day."),
+    ];
+    expect(extractAnswer("How much does it cost?", hire, { earlier: ["Do you rent kayaks?"] })).toBe(
+      "Kayaks cost 20 € a day.\n\n— kayaks.md › Kayaks",
+    );
+  });
+
   test("adds the code that follows only if the question asks how", () => {
     expect(extractAnswer("How do I embed the widget?", SHOP)).toBe(
       "To embed the widget, add this line.\n\n```\n<script src=widget.js></script>\n```\n\n— widget.md › The widget",

@@ -69,7 +69,8 @@ export function findQuotes(
   terms: readonly QueryTerm[],
 ): Quote[] {
   const sentences = passages.map(({ text }) => splitSentences(text));
-  const same = findSameQuestion(message, passages, sentences);
+  // The same words continue different questions: "How much does it cost?".
+  const same = continued === "" ? findSameQuestion(message, passages, sentences) : undefined;
   if (same !== undefined) return [quoteAnswer(same, message)];
   const words = splitWords(message);
   const passageWords = passages.map(({ text }) => splitWords(text));

@@ -141,6 +141,12 @@ describe("extractAnswer", () => {
     expect(extractAnswer("Are you a robot?", faq)).toMatch(/^No, this window is answered by Ada and Ben\./);
   });
 
+  test("the answer to a question ends before the next question of its paragraph", () => {
+    const faq = [passage("faq.txt", "", "Q: Is the kiln safe? A: It is. Q: How much is a firing? A: 12 €.")];
+    expect(extractAnswer("Is the kiln safe?", faq)).toBe("It is.\n\n— faq.txt");
+    expect(extractAnswer("How much is a firing?", faq)).toBe("12 €.\n\n— faq.txt");
+  });
+
   test("a question that continues another is not the same question about another thing", () => {
     const hire = [
       passage("bikes.md", "Bikes > How much does it cost?", "A bike costs 15 €."),

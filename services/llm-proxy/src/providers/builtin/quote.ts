@@ -31,12 +31,13 @@ export function quoteSentence(place: SentenceOfPassage, message: string, languag
   return quote(place, { from, to: place.index + 1 }, message);
 }
 
-/** Quotes the beginning of an answer: the sentence and those of its paragraph that follow it. */
+/** Quotes the beginning of an answer: the sentence and those of its paragraph that follow it, up to the next question. */
 export function quoteAnswer(place: SentenceOfPassage, message: string): Quote {
   const { sentences, index } = place;
   let to = index + 1;
   const isPart = () =>
     sentences[to]?.startsParagraph === false &&
+    sentences[to]?.isQuestion === false &&
     to - index < MAX_ANSWER_SENTENCES &&
     lengthOf(sentences.slice(index, to + 1)) <= MAX_ANSWER_CHARACTERS;
   while (isPart()) to++;

@@ -66,6 +66,12 @@ test("a question at the beginning of a paragraph is the question of its other se
     { text: "Gibt es Strom?" },
     { text: "Ja, an jedem Platz.", question: "Gibt es Strom?", isAnswer: true },
   ]);
+  expect(splitSentences("Q: Is it safe? A: It is. Q: How much? A: 12 €.")).toMatchObject([
+    { text: "Is it safe?" },
+    { text: "It is.", question: "Is it safe?", isAnswer: true },
+    { text: "How much?" },
+    { text: "12 €.", question: "How much?", isAnswer: true },
+  ]);
   expect(textsOf("D: 12 €\nQ: Is it safe? A: It is.")).toEqual(["D: 12 €", "Is it safe?", "It is."]);
 });
 

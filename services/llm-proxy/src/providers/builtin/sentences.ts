@@ -7,7 +7,10 @@ export type Sentence = {
   isListItem: boolean;
   isQuestion: boolean;
   startsParagraph: boolean;
-  /** The question that the sentence answers: the beginning of its paragraph, or the paragraph before, if that is one question. Empty for none. */
+  /**
+   * The question that the sentence answers: the beginning of its paragraph, or the paragraph before, if that is one question. Then each later question
+   * of the paragraph is the one of the sentences after it. Empty for none.
+   */
   question: string;
   /** Whether the sentence is the first one after that question. */
   isAnswer: boolean;
@@ -98,7 +101,7 @@ function addLine(sentences: Sentence[], line: string, isRow: boolean): void {
       question,
       isAnswer: question !== "" && isAfterQuestion,
     });
-    if (index === 0 && isQuestion(text)) question = text;
+    if (isQuestion(text) && (index === 0 || (question !== "" && !isAfterQuestion))) question = text;
   }
 }
 

@@ -147,6 +147,15 @@ describe("extractAnswer", () => {
     expect(extractAnswer("How much is a firing?", faq)).toBe("12 €.\n\n— faq.txt");
   });
 
+  test("a document's words do not reply to a greeting or to thanks", () => {
+    const lesson = [
+      passage("lesson.md", "Thank you very much", "To our sponsors."),
+      passage("lesson.md", "Lesson 1", "How are you? I am fine."),
+    ];
+    expect(extractAnswer("thank you very much", lesson)).toMatch(/^You're welcome!/);
+    expect(extractAnswer("how are you", lesson)).toMatch(/^Hello!/);
+  });
+
   test("a question that continues another is not the same question about another thing", () => {
     const hire = [
       passage("bikes.md", "Bikes > How much does it cost?", "A bike costs 15 €."),

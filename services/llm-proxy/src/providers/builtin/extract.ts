@@ -1,4 +1,5 @@
 import { expandShortForms, findAskedDays, findContinuedQuestion } from "@parley/bot-rules/questions";
+import { detectSmallTalk } from "@parley/bot-rules/small-talk";
 import type { Passage, Prompt } from "@parley/rpc/llm";
 import { removeCitationMarkers } from "../citation-markers.ts";
 import type { Quote } from "./quote.ts";
@@ -22,8 +23,10 @@ export function extractAnswer(
   { earlier, now }: Circumstances,
 ): Reply {
   const smallTalk = replyToSmallTalk(message);
-  if (smallTalk !== undefined && findSameQuestion(message, passages) === undefined)
-    return { text: smallTalk, isDeclined: false };
+  // Documents may say who answers, but not how to reply to "How are you?".
+  const isForDocuments =
+    detectSmallTalk(message)?.kind === "human" && findSameQuestion(message, passages) !== undefined;
+  if (smallTalk !== undefined && !isForDocuments) return { text: smallTalk, isDeclined: false };
   const asked = expandShortForms(message);
   const continued = findContinuedQuestion(asked, earlier.map(expandShortForms));
   const days = findAskedDays(asked, timeZone || "UTC", now);

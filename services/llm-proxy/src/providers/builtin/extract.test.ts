@@ -166,6 +166,12 @@ describe("extractAnswer", () => {
     );
   });
 
+  test("a chain of sentences that refer to the ones before it does not displace the answer", () => {
+    const steps = [`Open the glaze ${"and the lid ".repeat(20)}.`, `Then stir ${"and wait ".repeat(22)}.`];
+    const glazing = [passage("glaze.md", "", [...steps, "Then dip the plate for ten seconds."].join(" "))];
+    expect(extractAnswer("How long do I dip the plate?", glazing)).toContain("ten seconds");
+  });
+
   test("adds the code that follows only if the question asks how", () => {
     expect(extractAnswer("How do I embed the widget?", SHOP)).toBe(
       "To embed the widget, add this line.\n\n```\n<script src=widget.js></script>\n```\n\n— widget.md › The widget",

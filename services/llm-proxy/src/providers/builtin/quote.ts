@@ -26,9 +26,12 @@ export type SentenceOfPassage = { passage: Passage; sentences: readonly Sentence
 
 /** Quotes a sentence with the sentences that it needs: the one that a pronoun refers to, or the list that follows it. */
 export function quoteSentence(place: SentenceOfPassage, message: string, language: Language): Quote {
-  let from = place.index;
-  while (from > 0 && refersToPrevious(place.sentences, from, language)) from--;
-  return quote(place, { from, to: place.index + 1 }, message);
+  const { sentences, index } = place;
+  let from = index;
+  // A long chain, such as steps that begin with "Then", would displace the sentence itself.
+  const fits = () => from === index || lengthOf(sentences.slice(from - 1, index + 1)) <= MAX_QUOTE_CHARACTERS;
+  while (from > 0 && refersToPrevious(sentences, from, language) && fits()) from--;
+  return quote(place, { from, to: index + 1 }, message);
 }
 
 /** Quotes the beginning of an answer: the sentence and those of its paragraph that follow it, up to the next question. */

@@ -19,6 +19,8 @@ test.each([
   "qu'est-ce qui est compris dans le prix ?",
   "qué incluye el precio",
   "cosa è compreso nel prezzo?",
+  "En cuanto a la entrega, ¿es a domicilio?",
+  "Per quanto riguarda i resi, come funziona?",
 ])("%j asks for no value", (message) => {
   expect(findAskedKind(message)).toBeUndefined();
 });

@@ -116,7 +116,9 @@ const COUNT: ValueKind = {
 /** "How much deposit" asks for money, "wie viel Garantie" for a time, and "how much flour" for a weight. An amount may have no number: "as much as you like". */
 const AMOUNT: ValueKind = {
   isRequired: false,
-  asked: words("how much|wie ?viel|combien|cu[aá]nt[oa]|quant[oa]"),
+  asked: words(
+    "how much|wie ?viel|combien|(?<!(?<!\\p{L})en )cu[aá]nt[oa](?! antes)|quant[oa](?! (?:riguarda|concerne|à|às|ao|aos)(?!\\p{L}))",
+  ),
   value: new RegExp(`\\p{N}|${words(`${NUMBER_WORDS}|${FREE}`).source}`, "iu"),
 };
 

@@ -35,7 +35,7 @@ declare module "vitest" {
   }
 }
 
-/** The setup of the Vitest project `system`: starts the shared system without an edge. Returns its teardown. */
+/** The setup of the Vitest projects `contract` and `system`: starts the shared system without an edge. Returns its teardown. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await providePostgres(project);
   const { postgresUrl: serverUrl, migratedDatabase: template } = server;

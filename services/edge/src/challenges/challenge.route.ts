@@ -1,16 +1,7 @@
 import type { FastifyInstance } from "fastify";
-import { type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "../auth/index.ts";
-import {
-  addressBucket,
-  endpoint,
-  HttpError,
-  json,
-  MAX_SMALL_BODY_BYTES,
-  type Operation,
-  refused,
-  WIDGET_REFUSALS,
-} from "../http/index.ts";
-import { enforceRateLimit, type MalformedRequestLimiter, POLICIES } from "../rate-limits/index.ts";
+import { admitVisitor, type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "../auth/index.ts";
+import { endpoint, json, MAX_SMALL_BODY_BYTES, type Operation, refused, WIDGET_REFUSALS } from "../http/index.ts";
+import { type MalformedRequestLimiter, POLICIES } from "../rate-limits/index.ts";
 import { ChallengeRequest, IssuedPass } from "./challenge-request.ts";
 import { CHALLENGE, type ChallengeDeps, MESSAGES_OF_PASS, redeemSolution } from "./require-pass.ts";
 
@@ -56,12 +47,8 @@ export function challengeRoute(app: FastifyInstance, deps: ChallengeRouteDeps): 
     operation: REDEEM,
     handler: async (request, reply) => {
       const { public_key: publicKey, session_id: sessionId, solution } = request.body;
-      request.publicKey = publicKey;
-      const clientBucket = addressBucket(request.ip);
-      await enforceRateLimit(deps.limiter, POLICIES.chat, clientBucket, reply);
-      const { allowsOrigin } = await deps.resolveKey(publicKey, clientBucket);
-      if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
-      const challenged = { publicKey, sessionId: sessionId.toLowerCase(), clientBucket };
+      const { bucket } = await admitVisitor(deps, { request, reply, publicKey });
+      const challenged = { publicKey, sessionId: sessionId.toLowerCase(), clientBucket: bucket };
       const { pass, expiresAt } = await redeemSolution(deps, challenged, solution);
       return reply
         .header("cache-control", "no-store")

@@ -1,10 +1,8 @@
 import type { Caller } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
-import { authenticate, userBucket } from "../auth/index.ts";
+import { admitVisitor, authenticate, userBucket } from "../auth/index.ts";
 import {
-  addressBucket,
   endpoint,
-  HttpError,
   json,
   MAX_SMALL_BODY_BYTES,
   OPERATOR_REFUSALS,
@@ -72,11 +70,8 @@ export function stopRoute(app: FastifyInstance, deps: ChatDeps & StopDeps): void
     operation: STOP,
     handler: async (request, reply) => {
       const { public_key: publicKey, session_id: sessionId } = request.body;
-      request.publicKey = publicKey;
-      const bucket = addressBucket(request.ip);
-      await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
-      const { workspaceId, botId, allowsOrigin, identifyVisitor } = await deps.resolveKey(publicKey, bucket);
-      if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      const visitor = { request, reply, publicKey };
+      const { workspaceId, botId, identifyVisitor } = await admitVisitor(deps, visitor);
       const { visitorId, visitorVerified } = await identifyVisitor({ visitor_token: request.body.visitor_token });
       const session = { workspaceId, botId, sessionId: sessionId.toLowerCase(), source: "widget" as const };
       const scope = { ...session, userId: "", visitorId, visitorVerified };

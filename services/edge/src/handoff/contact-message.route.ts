@@ -4,20 +4,11 @@ import { limitsOf } from "@parley/rpc/rules";
 import type { FastifyInstance } from "fastify";
 import Type, { type Static } from "typebox";
 import { v7 as uuidv7 } from "uuid";
-import type { KeyResolver } from "../auth/index.ts";
+import { admitVisitor, type KeyResolver } from "../auth/index.ts";
 import { PublicKey, SessionId } from "../chat/index.ts";
-import {
-  addressBucket,
-  endpoint,
-  HttpError,
-  inKiB,
-  json,
-  type Operation,
-  refused,
-  unavailableError,
-} from "../http/index.ts";
+import { endpoint, inKiB, json, type Operation, refused, unavailableError } from "../http/index.ts";
 import { HANDOFF_REFUSALS, type LiveBus, translateHandoffError } from "../live/index.ts";
-import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import type { MalformedRequestLimiter, RateLimiter } from "../rate-limits/index.ts";
 import { HandoffState, toHandoffBody } from "../turns/index.ts";
 import { VisitorToken } from "../visitors/index.ts";
 
@@ -97,11 +88,8 @@ export function contactMessageRoute(app: FastifyInstance, deps: ContactMessageDe
     operation: LEAVE,
     handler: async (request, reply): Promise<Static<typeof HandoffState>> => {
       const { public_key: publicKey, session_id, visitor_token, email, message } = request.body;
-      request.publicKey = publicKey;
-      const bucket = addressBucket(request.ip);
-      await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
-      const { workspaceId, botId, allowsOrigin, identifyVisitor } = await deps.resolveKey(publicKey, bucket);
-      if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      const visitor = { request, reply, publicKey };
+      const { workspaceId, botId, identifyVisitor } = await admitVisitor(deps, visitor);
       const { visitorId, visitorVerified } = await identifyVisitor({ visitor_token });
       const sessionId = session_id.toLowerCase();
       const requestId = request.body.request_id?.toLowerCase() ?? uuidv7();

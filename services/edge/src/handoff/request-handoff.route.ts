@@ -2,20 +2,19 @@ import type { RpcClient } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import Type, { type Static } from "typebox";
-import type { KeyResolver } from "../auth/index.ts";
+import { admitVisitor, type KeyResolver } from "../auth/index.ts";
 import { PublicKey, SessionId } from "../chat/index.ts";
 import {
-  addressBucket,
   endpoint,
-  HttpError,
   inKiB,
   json,
   MAX_SMALL_BODY_BYTES,
   type Operation,
   refused,
+  unavailableError,
 } from "../http/index.ts";
 import { HANDOFF_REFUSALS, type LiveBus, translateHandoffError } from "../live/index.ts";
-import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import type { MalformedRequestLimiter, RateLimiter } from "../rate-limits/index.ts";
 import { HandoffState, toHandoffBody } from "../turns/index.ts";
 import { VisitorToken } from "../visitors/index.ts";
 
@@ -63,11 +62,8 @@ export function requestHandoffRoute(app: FastifyInstance, deps: RequestHandoffDe
     operation: REQUEST,
     handler: async (request, reply): Promise<Static<typeof HandoffState>> => {
       const { public_key: publicKey, session_id, visitor_token } = request.body;
-      request.publicKey = publicKey;
-      const bucket = addressBucket(request.ip);
-      await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
-      const { workspaceId, botId, allowsOrigin, identifyVisitor } = await deps.resolveKey(publicKey, bucket);
-      if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      const visitor = { request, reply, publicKey };
+      const { workspaceId, botId, identifyVisitor } = await admitVisitor(deps, visitor);
       const { visitorId, visitorVerified } = await identifyVisitor({ visitor_token });
       const sessionId = session_id.toLowerCase();
       const { handoff } = await deps.conversation
@@ -77,7 +73,7 @@ export function requestHandoffRoute(app: FastifyInstance, deps: RequestHandoffDe
         });
       deps.liveBus.publish({ workspaceId, sessionId, type: "changed" });
       reply.header("cache-control", "no-store");
-      if (handoff === undefined) throw new HttpError(503, "unavailable", { "retry-after": "1" });
+      if (handoff === undefined) throw unavailableError(undefined);
       return toHandoffBody(handoff);
     },
   });

@@ -2,10 +2,9 @@ import { isParleyError, type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import Type from "typebox";
-import type { KeyResolver } from "../auth/index.ts";
+import { admitVisitor, type KeyResolver } from "../auth/index.ts";
 import { PublicKey, SessionId } from "../chat/index.ts";
 import {
-  addressBucket,
   endpoint,
   eventStream,
   HttpError,
@@ -14,7 +13,7 @@ import {
   unavailableError,
   WIDGET_REFUSALS,
 } from "../http/index.ts";
-import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { StreamRegistry } from "../streams/index.ts";
 import { HandoffState, MessageAgent } from "../turns/index.ts";
 import { identifyBearer, VISITOR_MISMATCH, VISITOR_REFUSED } from "../visitors/index.ts";
@@ -104,11 +103,8 @@ export function liveRoute(app: FastifyInstance, deps: LiveDeps): void {
     operation: LIVE,
     handler: async (request, reply) => {
       const { public_key: publicKey, session_id, after = "0" } = request.query;
-      request.publicKey = publicKey;
-      const bucket = addressBucket(request.ip);
-      await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
-      const { workspaceId, botId, allowsOrigin, identifyVisitor } = await deps.resolveKey(publicKey, bucket);
-      if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      const visitor = { request, reply, publicKey };
+      const { workspaceId, botId, bucket, identifyVisitor } = await admitVisitor(deps, visitor);
       const { visitorId, visitorVerified } = await identifyBearer(identifyVisitor, request.headers.authorization);
       const session = { workspaceId, botId, sessionId: session_id.toLowerCase(), visitorId, visitorVerified };
       const position = BigInt(request.headers["last-event-id"] ?? after);

@@ -1,9 +1,8 @@
 import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
-import type { KeyResolver } from "../auth/index.ts";
+import { admitVisitor, type KeyResolver } from "../auth/index.ts";
 import {
-  addressBucket,
   endpoint,
   HttpError,
   MAX_SMALL_BODY_BYTES,
@@ -12,7 +11,7 @@ import {
   unavailableError,
   WIDGET_REFUSALS,
 } from "../http/index.ts";
-import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { VISITOR_MISMATCH, VISITOR_REFUSED } from "../visitors/index.ts";
 import { RatingRequest } from "./rating-request.ts";
 
@@ -57,11 +56,8 @@ export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
     handler: async (request, reply) => {
       const { public_key: publicKey, session_id, message_id, rating, reason = "" } = request.body;
       const sessionId = session_id.toLowerCase();
-      request.publicKey = publicKey;
-      const bucket = addressBucket(request.ip);
-      await enforceRateLimit(deps.limiter, POLICIES.rating, bucket, reply);
-      const { workspaceId, botId, allowsOrigin, identifyVisitor } = await deps.resolveKey(publicKey, bucket);
-      if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      const visitor = { request, reply, publicKey };
+      const { workspaceId, botId, identifyVisitor } = await admitVisitor(deps, visitor, POLICIES.rating);
       const { visitorId, visitorVerified } = await identifyVisitor({ visitor_token: request.body.visitor_token });
       const rated = { workspaceId, botId, sessionId, messageId: BigInt(message_id), rating, reason };
       try {

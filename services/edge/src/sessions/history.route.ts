@@ -4,19 +4,10 @@ import { OUTCOMES, outcomeFromProto, toErrorCode } from "@parley/rpc/outcomes";
 import { isUuid } from "@parley/service-kit";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Type, { type Static } from "typebox";
-import { type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "../auth/index.ts";
+import { admitVisitor, type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "../auth/index.ts";
 import { MessageSource, PublicKey } from "../chat/index.ts";
-import {
-  addressBucket,
-  endpoint,
-  HttpError,
-  json,
-  type Operation,
-  refused,
-  unavailableError,
-  WIDGET_REFUSALS,
-} from "../http/index.ts";
-import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { endpoint, json, type Operation, refused, unavailableError, WIDGET_REFUSALS } from "../http/index.ts";
+import { type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { MessageAgent, toShownSource } from "../turns/index.ts";
 import { requireVerifiedVisitor, VISITOR_REFUSED } from "../visitors/index.ts";
 import { SessionParams, sessionNotFound } from "./delete-session.route.ts";
@@ -183,11 +174,7 @@ async function identify(
   request: Pick<FastifyRequest, "ip" | "headers" | "publicKey">,
   reply: FastifyReply,
 ) {
-  request.publicKey = publicKey;
-  const bucket = addressBucket(request.ip);
-  await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
-  const { workspaceId, botId, allowsOrigin, identifyVisitor } = await deps.resolveKey(publicKey, bucket);
-  if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+  const { workspaceId, botId, identifyVisitor } = await admitVisitor(deps, { request, reply, publicKey });
   const visitorId = await requireVerifiedVisitor(identifyVisitor, request.headers.authorization);
   return { workspaceId, botId, visitorId };
 }

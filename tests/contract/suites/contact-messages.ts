@@ -114,6 +114,20 @@ export function contactMessagesSuite(shared: () => ContractSystem): void {
     );
   });
 
+  test("a session without the bot's consent has none until the visitor agrees to it [D53/15]", async () => {
+    const own = await createTenant(system.admin);
+    await enableHandoff(own);
+    const session_id = await startSession(own);
+    const consent = { consentText: "We store this.", consentVersion: "1" };
+    await system.admin.bots.updateBot({ workspaceId: own.workspaceId, slug: own.botSlug, changes: consent });
+    // The service reads the bot's settings again after a second. Until then a new session needs no consent.
+    const askedIn = async (id: string) => (await api.refusedChat(own, { session_id: id })).status;
+    await expect.poll(() => askedIn(randomUUID()), { timeout: 10_000, interval: 200 }).toBe(403);
+    expect(formatRefusal(await leave({ session_id }, own))).toBe(formatError(409, "consent_required"));
+    expect((await api.chat(own, { session_id, consent_version: "1" })).done?.finish_reason).toBe("stop");
+    expectOk(await leave({ session_id }, own));
+  });
+
   test("a message may have 4,000 characters of any script, with an address of 254 [D53/16]", async () => {
     const session_id = await startSession();
     const email = `a@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(63)}.${"e".repeat(57)}.de`;

@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { LeaveContactMessageRequest, LeaveContactMessageResponseSchema } from "@parley/rpc/conversation";
 import { ServiceError } from "@parley/service-kit";
 import { botNotFound } from "../bots/index.ts";
-import { sessionNotFound } from "../sessions/index.ts";
+import { hasConsent, sessionNotFound } from "../sessions/index.ts";
 import { leaveContactMessage } from "./contact-messages.store.ts";
 import { toHandoffMessage } from "./handoff-state.store.ts";
 import { handoffOff, type RequestDeps, requireVisitorsHandoff } from "./request-handoff.service.ts";
@@ -17,6 +17,13 @@ export async function handleLeaveContactMessage(
   if (bot === undefined) throw botNotFound();
   await requireVisitorsHandoff(deps, request);
   if (!bot.handoffEnabled) throw handoffOff();
+  // The session began before the bot asked for its consent, or for this version of it.
+  if (bot.consentText !== "" && !(await hasConsent(database, request, bot.consentVersion)))
+    throw new ServiceError(
+      "failed_precondition",
+      "consent_required",
+      "the visitor has not agreed to the bot's consent",
+    );
   const left = await leaveContactMessage(database, request);
   // Deleted or erased since.
   if (left === undefined) throw sessionNotFound();

@@ -68,8 +68,9 @@ const LEAVE: Operation = {
       "invalid_session_id",
     ),
     409: refused(
-      "The bot has no handoff (`handoff_off`); the session has 3 such messages (`contact_limit_reached`); or the request has a `visitor_token`, and the session another `visitor_id` (`visitor_mismatch`).",
+      "The bot has no handoff (`handoff_off`); the visitor has not agreed to the bot's consent (`consent_required`), which chat asks for; the session has 3 such messages (`contact_limit_reached`); or the request has a `visitor_token`, and the session another `visitor_id` (`visitor_mismatch`).",
       "handoff_off",
+      "consent_required",
       "contact_limit_reached",
       "visitor_mismatch",
     ),

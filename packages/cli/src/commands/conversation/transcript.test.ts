@@ -25,7 +25,10 @@ test("the export of a transcript times out only after one hour, because the read
   expect([await text(output), timeoutMs]).toEqual(['{"a":1}\n', 3_600_000]);
 });
 
-const NOBODY = { source: "widget", visitor_id: "", visitor_verified: false, consent_version: "", consented_at: "" };
+const NOBODY = {
+  ...{ source: "widget", visitor_id: "", visitor_verified: false, consent_version: "", consented_at: "" },
+  contact_messages: [] as object[],
+};
 
 /** Returns what `conversation show` prints for a transcript with these messages, on a terminal of this width. */
 async function show(
@@ -57,6 +60,16 @@ const MESSAGE = { model: "", status: "done", rating: "", rating_reason: "", revi
 test("conversation show does not wrap lines if the terminal reports a width of 0", async () => {
   expect(await show([{ ...MESSAGE, role: "user", content: "Where is my order?" }], 0)).toContain(
     "\n  Where is my order?\n",
+  );
+});
+
+test("conversation show prints what the visitor left for the team after the messages", async () => {
+  const contact = { email: "ada@example.com", message: "Call me.\u202e", created_at: "2026-12-02T08:00:00Z" };
+  const shown = await show([{ ...MESSAGE, role: "user", content: "Hi" }], 80, {
+    visitor: { ...NOBODY, contact_messages: [contact] },
+  });
+  expect(shown).toMatch(
+    / {2}Hi\n+message for the team {2}2026-12-02T08:00:00Z {2}ada@example\.com\n {2}Call me\.\\u\{202e\}/,
   );
 });
 

@@ -22,6 +22,7 @@ type Transcript = {
     consent_version: string;
     consented_at: string;
     started_at: string;
+    contact_messages: { email: string; message: string; created_at: string }[];
   };
   messages: {
     id: string;
@@ -78,7 +79,7 @@ function withoutZeros(decimal: string): string {
   return decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal;
 }
 
-/** Returns the export document with reviews, costs, whether the visitor is verified and the consent, as JSON and as text for a terminal that is `columns` wide. */
+/** Returns the export document with reviews, costs, whether the visitor is verified, the consent and the contact messages, as JSON and as text for a terminal that is `columns` wide. */
 export async function showTranscript(
   callAdmin: CallAdmin,
   request: TranscriptRequest,
@@ -101,7 +102,14 @@ export async function showTranscript(
     ...(consent === "" ? [] : [["consent", `${consent} (${session.consented_at})`] as [string, string]]),
     ["started", session.started_at],
   ]);
-  return { json: document, text: [head, ...messages.map((message) => formatMessage(message, columns))].join("\n") };
+  const left = session.contact_messages.map(
+    ({ email, message, created_at }) =>
+      `message for the team  ${created_at}  ${printable(email)}\n${indentedLines(message, columns)}`,
+  );
+  return {
+    json: document,
+    text: [head, ...messages.map((message) => formatMessage(message, columns)), ...left].join("\n"),
+  };
 }
 
 /** Whether a token verified the visitor's id. Empty without an id, and in the playground, where the id is the member's. */

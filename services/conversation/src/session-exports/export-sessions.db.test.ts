@@ -98,8 +98,8 @@ async function transcriptOf(sessionId: string, workspaceId = bot.workspaceId) {
 
 /** Removes the reviews and the reasons of ratings, which the export of one session does not have. */
 const OWNER_FIELDS = ["review", "finish_detail", "rating_reason", "rag_chunks_cited", "sources"];
-const withoutOwnerFields = ({ messages, ...line }: ReturnType<typeof linesOf>[number]) => ({
-  ...line,
+const withoutOwnerFields = ({ session, messages }: ReturnType<typeof linesOf>[number]) => ({
+  session: { ...session, contact_messages: undefined },
   messages: messages.map((message: Record<string, unknown>) =>
     Object.fromEntries(Object.entries(message).filter(([name]) => !OWNER_FIELDS.includes(name))),
   ),

@@ -79,7 +79,7 @@ test("GetTranscript exports the transcript with every field that the contract sp
   });
 });
 
-test("GetTranscript exports whether a visitor is verified, and the consent, only with reviews", async () => {
+test("GetTranscript exports whether a visitor is verified, the consent and the contact messages, only with reviews", async () => {
   const turn = newTurn(bot, { visitorId: "v1", visitorVerified: true, consentVersion: "2" });
   await runTurn(system.database, turn);
   const { workspaceId, sessionId } = turn;
@@ -88,9 +88,10 @@ test("GetTranscript exports whether a visitor is verified, and the consent, only
     return JSON.parse((await collect(system.sessions.getTranscript(request, { timeoutMs: 60_000 }))).text);
   };
   const { session } = await read(false);
-  for (const name of ["visitor_verified", "consent_version", "consented_at"]) expect(session).not.toHaveProperty(name);
+  for (const name of ["visitor_verified", "consent_version", "consented_at", "contact_messages"])
+    expect(session).not.toHaveProperty(name);
   const consent = { consent_version: "2", consented_at: session.started_at };
-  expect((await read(true)).session).toEqual({ ...session, visitor_verified: true, ...consent });
+  expect((await read(true)).session).toEqual({ ...session, visitor_verified: true, ...consent, contact_messages: [] });
 });
 
 test("GetTranscript leaves out turns that are still streaming, and exports a session without messages", async () => {

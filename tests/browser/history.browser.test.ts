@@ -257,11 +257,13 @@ describeInBrowser("past conversations", (fixture) => {
       .setProtectedHeader({ alg: "HS256" })
       .setExpirationTime("1h")
       .sign(new TextEncoder().encode(secret));
-    const first = await fixture.visitAndOpen();
+    // A public key that the edge does not know yet, because it would know the workspace's identity keys only after some seconds.
+    const { publicKey } = await fixture.service.addBot({});
+    const first = await fixture.visitAndOpen({ publicKey });
     await new HistoryView(first).identify(token);
     await first.askAndWait("quick one");
 
-    const second = await fixture.visitAndOpen();
+    const second = await fixture.visitAndOpen({ publicKey });
     const view = new HistoryView(second);
     await view.identify(token);
     await view.opener.click();

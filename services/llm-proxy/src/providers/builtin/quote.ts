@@ -2,7 +2,7 @@ import type { Passage } from "@parley/rpc/llm";
 import { refersToPrevious } from "./candidates.ts";
 import type { Language } from "./language.ts";
 import { asksHow } from "./question.ts";
-import { joinSentences, type Sentence } from "./sentences.ts";
+import { joinSentences, MAX_LIST_ITEM_CHARACTERS, type Sentence } from "./sentences.ts";
 
 /** Sentences of one passage that answer a message. */
 export type Quote = {
@@ -34,10 +34,19 @@ export function quoteSentence(place: SentenceOfPassage, message: string, languag
   return quote(place, { from, to: index + 1 }, message);
 }
 
-/** Quotes the beginning of an answer: the sentence and those of its paragraph that follow it, up to the next question. */
+/** Quotes the beginning of an answer: the sentence and those of its paragraph that follow it, up to the next question. Of a list or table, as much as fits. */
 export function quoteAnswer(place: SentenceOfPassage, message: string): Quote {
   const { sentences, index } = place;
   let to = index + 1;
+  if (isShortParagraph(sentences, index)) {
+    while (
+      isShortParagraph(sentences, to) &&
+      !sentences[to]?.isQuestion &&
+      lengthOf(sentences.slice(index, to + 1)) <= MAX_QUOTE_CHARACTERS
+    )
+      to++;
+    return quote(place, { from: index, to }, message);
+  }
   const isPart = () =>
     sentences[to]?.startsParagraph === false &&
     sentences[to]?.isQuestion === false &&
@@ -45,6 +54,16 @@ export function quoteAnswer(place: SentenceOfPassage, message: string): Quote {
     lengthOf(sentences.slice(index, to + 1)) <= MAX_ANSWER_CHARACTERS;
   while (isPart()) to++;
   return quote(place, { from: index, to }, message);
+}
+
+/** Whether a sentence is a short paragraph of its own, as a row of a table and an item of a list are. */
+function isShortParagraph(sentences: readonly Sentence[], index: number): boolean {
+  const sentence = sentences[index];
+  return (
+    sentence?.startsParagraph === true &&
+    sentences[index + 1]?.startsParagraph !== false &&
+    sentence.text.length <= MAX_LIST_ITEM_CHARACTERS
+  );
 }
 
 function quote(

@@ -204,6 +204,17 @@ describe("findQuotes", () => {
     expect(quote(beach, "how much is an umbrella")).toMatch(/26 €.*35 €.*155 €/);
   });
 
+  test("a list or table below a heading that is the question is quoted as far as it fits", () => {
+    const inn = {
+      "Which cards do you take?": "Visa\nMastercard\nGirocard\nDo you take cheques? No.",
+      "What does breakfast cost?": "Guest: Adult; Price: 14 €.\nGuest: Child; Price: 7 €.",
+      "What is in the welcome basket?": "A loaf of bread.\nThe rest changes with the season. We ask the farms what is ripe.",
+    };
+    expect(quote(inn, "which cards do you take")).toBe("Visa; Mastercard; Girocard");
+    expect(quote(inn, "What does breakfast cost")).toBe("Guest: Adult; Price: 14 €. Guest: Child; Price: 7 €.");
+    expect(quote(inn, "what is in the welcome basket")).toBe("A loaf of bread.");
+  });
+
   test.each([
     ["where are you based?", "The cinema is run by volunteers at 27 Quayside, Marlport.", /27 Quayside/],
     ["wo sitzt ihr?", "Unser Hof liegt in der Industriestraße 8, 94032 Passau.", /Industriestraße 8/],

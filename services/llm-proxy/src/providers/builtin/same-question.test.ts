@@ -17,6 +17,7 @@ const PASSAGES = [
   { heading: "What is included?", text: "Clay and glaze." },
   { heading: "What is not included?", text: "The firing." },
   { heading: "What if I cancel before the course?", text: "You pay half." },
+  { heading: "How long is the walk from the station to the pottery?", text: "Ten minutes, downhill." },
   { heading: "About us", text: "Really? Yes, by hand." },
 ].map((passage) => create(PassageSchema, { source: "pots.md", ...passage }));
 
@@ -33,6 +34,7 @@ test.each([
   ["when the clay is too dry", "Soak it overnight."],
   ["whats included", "Clay and glaze."],
   ["what's not included", "The firing."],
+  ["how long is the walk from station to pottery", "Ten minutes, downhill."],
 ])("finds the answer to %j", (message, expected) => {
   expect(answer(message)).toBe(expected);
 });
@@ -40,6 +42,7 @@ test.each([
 test.each([
   ...["When do I pay for a firing?", "How do I pay for a kiln?", "How do I pay?", "kiln", "", "???"],
   ...["What if I cancel after the course?", "Really?", "How often can I pay for a firing?"],
+  "How long is the walk from the pottery to the station?",
 ])("finds no answer to %j, which asks something else", (message) => {
   expect(answer(message)).toBeUndefined();
 });

@@ -67,13 +67,22 @@ function isEarlierPart({ id, sourceId, heading }: Passage, other: Passage | unde
  * of its own, unlike "do" and "you".
  */
 function compareWith(message: string): (question: string) => number {
-  const own = toWords(message);
-  const { stopWords } = detectLanguage([...own]);
+  const ownWords = toWords(message);
+  const own = new Set(ownWords);
+  const { stopWords } = detectLanguage(ownWords);
   const asks = (word: string) => isInterrogative(word) || isAskingWord(word);
   const isLight = (word: string) => stopWords.has(word) && !asks(word) && !DECISIVE_WORDS.has(word);
   if (own.size < MIN_WORDS_THAT_ASK && [...own].every((word) => stopWords.has(word) || asks(word))) return () => 0;
+  /** Returns each decisive word with the word that it belongs to: "from A to B" is not "from B to A". */
+  const toDecisivePairs = (words: readonly string[]) =>
+    words.flatMap((word, index) =>
+      DECISIVE_WORDS.has(word) ? [`${word} ${words.slice(index + 1).find((next) => !stopWords.has(next))}`] : [],
+    );
+  const ownPairs = new Set(toDecisivePairs(ownWords));
   return (question) => {
-    const other = toWords(question);
+    const otherWords = toWords(question);
+    const other = new Set(otherWords);
+    if (toDecisivePairs(otherWords).some((pair) => !ownPairs.has(pair))) return 0;
     const differing = [...own].filter((word) => !other.has(word)).concat([...other].filter((word) => !own.has(word)));
     const shared = (own.size + other.size - differing.length) / (own.size + other.size);
     return shared >= MIN_SHARED && differing.every(isLight) ? shared : 0;
@@ -81,7 +90,7 @@ function compareWith(message: string): (question: string) => number {
 }
 
 /** Without hyphens, apostrophes and accents, and with short forms written out: visitors write "email" and "whats". */
-function toWords(text: string): Set<string> {
+function toWords(text: string): string[] {
   const joined = removeAccents(text).replace(/(?<=\p{L})[-'’](?=\p{L})/gu, "");
-  return new Set(splitWords(expandShortForms(joined)));
+  return splitWords(expandShortForms(joined));
 }

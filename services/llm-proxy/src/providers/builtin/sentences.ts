@@ -23,7 +23,7 @@ const OTHER_MARKER = /^\s*(?:#+|>)\s+/;
 const QUESTION = /[?？؟]["'”’)*]*$/;
 /** A label of a question or of its answer: "Q:", "Antwort:". */
 const LABEL = /^(?:[QAFPDR]|Question|Answer|Frage|Antwort|Réponse|Pregunta|Respuesta|Domanda|Risposta)\s?[:：]\s*/u;
-const MAX_LIST_ITEM_CHARACTERS = 200;
+export const MAX_LIST_ITEM_CHARACTERS = 200;
 
 // A fence may have no end, because a passage can end within the code. In a .txt document, a code block is one line, because the conversation
 // service joins the lines of a paragraph. The look-aheads prevent backtracking on a long run of one character.

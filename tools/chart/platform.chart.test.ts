@@ -371,3 +371,22 @@ describe("other settings", () => {
     ]);
   });
 });
+
+it("gives the workload identity of a cloud to llm-proxy's pods and ServiceAccount, and to no others", async () => {
+  const label = "llmProxy.pod.labels.azure\\.workload\\.identity/use=true";
+  const annotations = [
+    "llmProxy.serviceAccountAnnotations.azure\\.workload\\.identity/client-id=the-identity",
+    "llmProxy.serviceAccountAnnotations.eks\\.amazonaws\\.com/role-arn=the-role",
+  ];
+  const flags = ["--set-string", label, ...annotations.flatMap((each) => ["--set-string", each])];
+  const { output } = await runHelmTemplate("minimal", [], flags);
+  const manifests = parseManifests(output);
+  const labelled = workloads(manifests).filter(({ labels }) => labels["azure.workload.identity/use"] === "true");
+  expect(labelled.map(({ labels }) => componentOf(labels))).toEqual(["llm-proxy"]);
+  const accounts = ofKind(manifests, "ServiceAccount").filter(
+    ({ metadata: { annotations = {} } }) =>
+      annotations["azure.workload.identity/client-id"] === "the-identity" &&
+      annotations["eks.amazonaws.com/role-arn"] === "the-role",
+  );
+  expect(accounts.map(({ metadata }) => metadata.name)).toEqual([labelled[0]?.pod.serviceAccountName]);
+});

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { findOpenAiRefusal } from "./openai-models.ts";
 import type { Sampling } from "./settings.ts";
 
-const EFFORTS = ["none", "minimal", "low", "medium", "high"] as const;
+const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
 
 /** By model: the efforts that it accepts. */
 test.each([
@@ -16,11 +16,13 @@ test.each([
   ["gpt-5.1", "none low medium high"],
   ["gpt-5.1-2025-11-13", "none low medium high"],
   ["gpt-5.1-chat-latest", "medium"],
-  ["gpt-5.1-codex-max", "low medium high"],
-  ["gpt-5.2-pro", "medium high"],
-  ["gpt-5.4-mini", "none low medium high"],
-  ["gpt-5.5", "none low medium high"],
-  ["gpt-5.10", "none low medium high"],
+  ["gpt-5.1-codex", "low medium high"],
+  ["gpt-5.1-codex-max", "low medium high xhigh"],
+  ["gpt-5.3-codex", "low medium high xhigh"],
+  ["gpt-5.2-pro", "medium high xhigh"],
+  ["gpt-5.4-mini", "none low medium high xhigh"],
+  ["gpt-5.5", "none low medium high xhigh"],
+  ["gpt-5.10", "none low medium high xhigh"],
   ["o1-mini", ""],
   ["o1", "low medium high"],
   ["o3-mini", "low medium high"],

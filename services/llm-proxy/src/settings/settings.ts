@@ -78,7 +78,7 @@ export type RemoteSettings = CommonSettings & {
 export type Sampling = {
   temperature?: number;
   topP?: number;
-  reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high";
+  reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh";
   maxOutputTokens?: number;
 };
 

@@ -71,6 +71,7 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
         "low",
         "medium",
         "high",
+        "xhigh",
       ] as const),
     )
     .option("--system-prompt <text>", "Set the system prompt.")

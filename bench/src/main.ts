@@ -13,6 +13,7 @@ import { firstToken } from "./benchmarks/first-token.ts";
 import { footprint } from "./benchmarks/footprint.ts";
 import { gap } from "./benchmarks/gap.ts";
 import { growth } from "./benchmarks/growth.ts";
+import { native } from "./benchmarks/native.ts";
 import { neighbour } from "./benchmarks/neighbour.ts";
 import { overload } from "./benchmarks/overload.ts";
 import { ownerIndexes } from "./benchmarks/owner-indexes.ts";
@@ -41,6 +42,7 @@ const BENCHMARKS: Benchmark[] = [
   start,
   retrieval,
   answers,
+  native,
   neighbour,
   overload,
   resume,

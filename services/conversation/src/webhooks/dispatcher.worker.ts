@@ -116,12 +116,10 @@ export class WebhookDispatcher {
       return;
     }
     const { dropped, pending } = await dropOldest(database, endpoint, maxPending);
-    if (dropped === 0) {
-      this.#pending.set(key, pending);
-      return;
-    }
-    // The next call counts again.
-    this.#pending.delete(key);
+    // Without a number, the next call counts again.
+    if (pending === undefined) this.#pending.delete(key);
+    else this.#pending.set(key, pending);
+    if (dropped === 0) return;
     metrics.deliveries.inc({ result: "dropped" }, dropped);
     log.warn(
       { workspace_id: endpoint.workspaceId, endpoint_id: endpoint.endpointId, dropped },

@@ -131,6 +131,9 @@ export async function claimDelivery(
   return rows[0];
 }
 
+/** Limits how many events one statement drops. */
+const MAX_DROPPED = 10_000;
+
 const DROP_OLDEST = `
   WITH size AS MATERIALIZED (
     SELECT count(*) AS events FROM (
@@ -141,7 +144,7 @@ const DROP_OLDEST = `
     USING (
       SELECT sequence FROM conversation.webhook_deliveries
       WHERE workspace_id = $1 AND endpoint_id = $2 AND status = 'pending' AND (SELECT events FROM size) > $3
-      ORDER BY sequence DESC OFFSET $4 LIMIT 10000
+      ORDER BY sequence DESC OFFSET $4 LIMIT ${MAX_DROPPED}
     ) old
     WHERE d.workspace_id = $1 AND d.endpoint_id = $2 AND d.sequence = old.sequence AND d.status = 'pending'
     RETURNING d.sequence
@@ -149,20 +152,27 @@ const DROP_OLDEST = `
     UPDATE conversation.webhook_endpoints SET dropped = dropped + (SELECT count(*) FROM dropped)
     WHERE workspace_id = $1 AND endpoint_id = $2 AND EXISTS (SELECT FROM dropped)
   )
-  SELECT (SELECT count(*)::integer FROM dropped) AS dropped, (SELECT events::integer FROM size) AS pending`;
+  SELECT (SELECT count(*)::integer FROM dropped) AS dropped, (SELECT events::integer FROM size) AS before`;
 
 /**
  * If more than `limit` undelivered events of an endpoint wait, deletes the oldest ones, until a hundredth of the places is free. So a full queue is
- * sorted once in many events. Returns the number of deleted events, and of those that waited before, counted up to `limit` + 1.
+ * sorted once in many events. Returns the number of deleted events, and of those that wait then; undefined if more than `limit` may still wait.
  */
 export async function dropOldest(
   database: Database,
   { workspaceId, endpointId }: EndpointRef,
   limit: number,
-): Promise<{ dropped: number; pending: number }> {
-  const values = [workspaceId, endpointId, limit, limit - Math.floor(limit / 100)];
-  const { rows } = await database.query<{ dropped: number; pending: number }>(DROP_OLDEST, values);
-  return rows[0] ?? { dropped: 0, pending: 0 };
+): Promise<{ dropped: number; pending: number | undefined }> {
+  const left = limit - Math.floor(limit / 100);
+  const { rows } = await database.query<{ dropped: number; before: number }>(DROP_OLDEST, [
+    workspaceId,
+    endpointId,
+    limit,
+    left,
+  ]);
+  const { dropped, before } = rows[0] ?? { dropped: 0, before: 0 };
+  if (dropped === 0) return { dropped, pending: before };
+  return { dropped, pending: dropped < MAX_DROPPED ? left : undefined };
 }
 
 const DELETE_EXPIRED = `
@@ -217,15 +227,9 @@ export async function deleteDeliveries(
 const MAX_COUNTED = 100_000;
 
 const MEASURE = `
-  SELECT (
-    SELECT count(*)::integer FROM (SELECT FROM conversation.webhook_deliveries WHERE status = 'pending' LIMIT ${MAX_COUNTED}) p
-  ) AS backlog,
-  (
-    SELECT coalesce(extract(epoch FROM now() - min(occurred_at)), 0)::float8 FROM (
-      SELECT occurred_at FROM conversation.webhook_deliveries WHERE status = 'pending' LIMIT ${MAX_COUNTED}
-    ) p
-  ) AS "oldestSeconds",
-  (SELECT coalesce(extract(epoch FROM now() - min(recorded_at)), 0)::float8 FROM conversation.events) AS "uncopiedSeconds"`;
+  SELECT count(*)::integer AS backlog, coalesce(extract(epoch FROM now() - min(occurred_at)), 0)::float8 AS "oldestSeconds",
+         (SELECT coalesce(extract(epoch FROM now() - min(recorded_at)), 0)::float8 FROM conversation.events) AS "uncopiedSeconds"
+  FROM (SELECT occurred_at FROM conversation.webhook_deliveries WHERE status = 'pending' LIMIT ${MAX_COUNTED}) p`;
 
 /** Returns the number of undelivered events (up to 100,000), the age of the oldest of these, and of the oldest event that is in no queue yet. */
 export async function measureWebhooks(

@@ -67,7 +67,7 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 //   makes PostgreSQL use the index knowledge_words_frequency. Otherwise it may use an index that reads all words of the bot.
 // - `term`: weights each lexeme by its inverse document frequency. `chunks_so_far` sums the frequencies from the rarest lexeme on. Lexemes that
 //   no chunk contains come last, because they select none.
-// - `query`: builds the query for the lexemes that select chunks (see MAX_CANDIDATES).
+// - `query`: builds the query for the lexemes that select chunks (see MAX_CANDIDATES). Only lexemes that chunks contain are ranked.
 // - `pair`: builds the queries for neighbouring query words: consecutive words of the query, in the same order and at most two positions apart
 //   in the chunk.
 // - `candidate`: ranks the selected chunks by ts_rank of each lexeme times its weight. The rank grows with the share of the query that a
@@ -91,7 +91,7 @@ const SEARCH = `
            unnest(tsvector_to_array(to_tsvector(CAST('pg_catalog.' || language AS regconfig), input.word))) AS lexeme
     ) form
   ), term AS MATERIALIZED (
-    SELECT place, word, lexeme, query, weight, sum(chunks) OVER rarest AS chunks_so_far, row_number() OVER rarest AS nth
+    SELECT place, word, lexeme, chunks, query, weight, sum(chunks) OVER rarest AS chunks_so_far, row_number() OVER rarest AS nth
     FROM (
       SELECT DISTINCT ON (lexeme) place, word, lexeme, chunks,
              ('''' || replace(replace(lexeme, E'\\\\', E'\\\\\\\\'), '''', '''''') || '''') AS query,
@@ -104,19 +104,20 @@ const SEARCH = `
     WINDOW rarest AS (ORDER BY chunks = 0, chunks, lexeme)
   ), query AS MATERIALIZED (
     SELECT string_agg(query, ' | ') FILTER (WHERE chunks_so_far <= ${MAX_CANDIDATES} OR nth = 1)::tsquery AS searched,
-           array_agg(query::tsquery ORDER BY place, lexeme) AS terms,
-           array_agg(weight ORDER BY place, lexeme) AS weights,
+           array_agg(query::tsquery ORDER BY place, lexeme) FILTER (WHERE chunks > 0) AS terms,
+           array_agg(weight ORDER BY place, lexeme) FILTER (WHERE chunks > 0) AS weights,
            sum(weight) AS total
     FROM term
   ), pair AS MATERIALIZED (
     SELECT array_agg((before || ' <-> ' || query || ' | ' || before || ' <2> ' || query)::tsquery) AS terms,
            array_agg(${PROXIMITY_FACTOR} * (before_weight + weight)) AS weights
     FROM (
-      SELECT query, weight, lag(query) OVER message AS before, lag(weight) OVER message AS before_weight
+      SELECT query, weight, chunks, lag(query) OVER message AS before, lag(weight) OVER message AS before_weight,
+             lag(chunks) OVER message AS chunks_before
       FROM term
       WINDOW message AS (ORDER BY place, lexeme)
     ) neighbours
-    WHERE before IS NOT NULL
+    WHERE chunks > 0 AND chunks_before > 0
   ), candidate AS (
     SELECT c.chunk_id, c.source_id, c.heading, c.position, detoasted.lexemes, ${IS_ASKED} AS is_asked,
            own.rank, power(own.covered / query.total, 0.7) / (1 + ln(1 + length(c.content) / 1000.0)) AS factor

@@ -19,7 +19,11 @@ const FAMILIES: readonly Family[] = [
   { names: /^(gpt-5|gpt-4o(-mini)?)-search-/, efforts: [], acceptsSampling: "never" },
   { names: /^gpt-5-chat/, efforts: [], acceptsSampling: "always" },
   { names: /^gpt-5\.\d+-chat/, efforts: ["medium"], acceptsSampling: "never" },
-  { names: /^gpt-5\.(1-codex-max|([2-9]|\d\d+)-codex)/, efforts: ["low", "medium", "high", "xhigh"], acceptsSampling: "never" },
+  {
+    names: /^gpt-5\.(1-codex-max|([2-9]|\d\d+)-codex)/,
+    efforts: ["low", "medium", "high", "xhigh"],
+    acceptsSampling: "never",
+  },
   { names: /^gpt-5(\.1)?-codex/, efforts: ["low", "medium", "high"], acceptsSampling: "never" },
   { names: /^gpt-5-pro/, efforts: ["high"], acceptsSampling: "never" },
   { names: /^gpt-5\.\d+-pro/, efforts: ["medium", "high", "xhigh"], acceptsSampling: "never" },

@@ -208,7 +208,8 @@ describe("findQuotes", () => {
     const inn = {
       "Which cards do you take?": "Visa\nMastercard\nGirocard\nDo you take cheques? No.",
       "What does breakfast cost?": "Guest: Adult; Price: 14 €.\nGuest: Child; Price: 7 €.",
-      "What is in the welcome basket?": "A loaf of bread.\nThe rest changes with the season. We ask the farms what is ripe.",
+      "What is in the welcome basket?":
+        "A loaf of bread.\nThe rest changes with the season. We ask the farms what is ripe.",
     };
     expect(quote(inn, "which cards do you take")).toBe("Visa; Mastercard; Girocard");
     expect(quote(inn, "What does breakfast cost")).toBe("Guest: Adult; Price: 14 €. Guest: Child; Price: 7 €.");

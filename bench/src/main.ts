@@ -24,6 +24,7 @@ import { retrieval } from "./benchmarks/retrieval.ts";
 import { start } from "./benchmarks/start.ts";
 import { turnCost } from "./benchmarks/turn-cost.ts";
 import { visitorToken } from "./benchmarks/visitor-token.ts";
+import { waiting } from "./benchmarks/waiting.ts";
 import { webhook } from "./benchmarks/webhook.ts";
 
 const BENCHMARKS: Benchmark[] = [
@@ -46,6 +47,7 @@ const BENCHMARKS: Benchmark[] = [
   neighbour,
   overload,
   resume,
+  waiting,
   owners,
   ownerIndexes,
 ];

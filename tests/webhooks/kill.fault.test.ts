@@ -150,14 +150,15 @@ test(
 
     const all: string[] = [];
     const thresholds: string[] = [];
-    for (const tenant of tenants) {
+    await mapConcurrently(WORKSPACES, VISITORS, async (index) => {
+      const tenant = tenants[index] ?? expect.fail();
       const { ids, last } = await waitUntilDelivered(tenant);
       // Nothing is queued twice, and no number is missing.
       expect([new Set(ids).size, last]).toEqual([ids.length, ids.length]);
       all.push(...ids);
       const rows = await query<{ id: string }>(THRESHOLD_IDS, tenant, THRESHOLDS);
       thresholds.push(...rows.map(({ id }) => id));
-    }
+    });
     // The receiver has accepted exactly these events, and refused no signature.
     expect(accepted).toEqual(new Set(all));
     expect(receiver.refused).toEqual([]);

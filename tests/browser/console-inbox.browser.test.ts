@@ -46,7 +46,20 @@ describeInBrowser("the console's inbox", (fixture) => {
     await page.savePicture("inbox-conversation");
     expect(await page.findAxeViolations()).toEqual([]);
 
+    await page.tabTo("Add a private note", "Shift+Tab");
+    await keyboard.press("Enter");
+    await eventually(() => page.focusedName()).toBe("Private note");
+    await keyboard.type("Asked about opening hours.");
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.tabTo("Save note");
+    await keyboard.press("Enter");
+    const note = page.tab.locator(".note", { hasText: "Asked about opening hours." });
+    await note.getByText("Demo owner", { exact: true }).waitFor();
+    await eventually(() => page.focusedName()).toBe("Add a private note");
+    await page.savePicture("inbox-note");
+
     await page.tab.reload();
+    await note.waitFor();
     await page.tab.locator(".markdown strong", { hasText: "Ada" }).waitFor();
     expect(await bubbles(page)).toEqual(["When do you open?", "I am Ada.\nWe open at seven.", "Thank you!"]);
     await eventually(() => page.focusedName()).toBe("Your answer");
@@ -62,6 +75,9 @@ describeInBrowser("the console's inbox", (fixture) => {
     await eventually(() => row.count()).toBe(0);
     await page.goto(`/conversations/${visitor.sessionId}`);
     await page.tab.locator(".markdown strong", { hasText: "Ada" }).waitFor();
+    await note.waitFor();
+    await page.savePicture("conversation-note");
+    expect(await page.findAxeViolations()).toEqual([]);
     expect(page.problems).toEqual([]);
   }, 90_000);
 

@@ -154,6 +154,12 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
       { workspaceId, sessionId, requestId: randomUUID(), text: "mine now", agent: AGENT },
     ],
   },
+  "parley.conversation.v1.HandoffService/AddNote": {
+    requests: ({ workspaceId }, { sessionId }) => [
+      { workspaceId, sessionId, requestId: randomUUID(), text: "mine now", author: AGENT },
+    ],
+  },
+  "parley.conversation.v1.HandoffService/ListNotes": ofSession,
   "parley.conversation.v1.BotAdminService/GetBot": bySlug({}),
   "parley.conversation.v1.BotAdminService/UpdateBot": bySlug({ changes: { systemPrompt: "mine now" } }),
   "parley.conversation.v1.BotAdminService/DuplicateBot": bySlug({ newSlug: "copy" }),

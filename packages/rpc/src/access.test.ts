@@ -69,8 +69,10 @@ test("no method that viewers may call declares changes: true", () => {
 test("agents may call the methods about conversations and no other one", () => {
   const permitted = services.flatMap((service) => service.methods).filter((method) => mayCall("agent", method));
   expect(permitted.map(({ parent, name }) => `${parent.name}/${name}`).sort()).toEqual([
+    "HandoffService/AddNote",
     "HandoffService/ChangeHandoff",
     "HandoffService/ListHandoffs",
+    "HandoffService/ListNotes",
     "HandoffService/PostMessage",
     "SessionAdminService/GetTranscript",
     "SessionAdminService/ListSessions",

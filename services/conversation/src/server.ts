@@ -283,7 +283,7 @@ export async function start(
   };
   const edgeHandlers = { ...sessionHandlers, eraseSession: unimplemented, reviewMessage: unimplemented };
   grpc.serve(SessionAdminService, edgeHandlers, guard);
-  grpc.serve(HandoffService, createHandoffHandlers({ calls, metrics: handoffMetrics }), guard);
+  grpc.serve(HandoffService, createHandoffHandlers({ calls, metrics: handoffMetrics, auditLog }), guard);
   await grpc.listen();
   isServing = true;
   settler.start();

@@ -9,6 +9,7 @@ import { type DoctorDeps, doctorRoute } from "./doctor/doctor.route.ts";
 import { contactMessageRoute } from "./handoff/contact-message.route.ts";
 import { type HandoffDeps, handoffRoutes } from "./handoff/handoff.route.ts";
 import { type ListHandoffsDeps, listHandoffsRoutes } from "./handoff/list-handoffs.route.ts";
+import { notesRoutes } from "./handoff/notes.route.ts";
 import { requestHandoffRoute } from "./handoff/request-handoff.route.ts";
 import { healthRoutes } from "./http/health.route.ts";
 import { openapiRoute } from "./http/openapi.route.ts";
@@ -138,6 +139,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   contactMessageRoute(app, deps);
   liveRoute(app, deps);
   handoffRoutes(app, deps);
+  notesRoutes(app, deps);
   listHandoffsRoutes(app, deps);
   widgetConfigRoute(app, deps);
   logoRoute(app, deps);

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { SseEvent } from "@parley/test-support";
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
+import { queryFirstRow } from "../../system/database.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newClientAddress, signVisitorToken } from "../../system/visitors.ts";
 import { type Api, type ApiRequest, type ApiResponse, bearer } from "../support/api.ts";
@@ -276,6 +277,75 @@ export function handoffSuite(shared: () => ContractSystem): void {
     expect(Date.now() - revokedAt).toBeLessThan(10_000);
   });
 
+  test("a private note reaches the team and nothing else [D53/18]", async () => {
+    const session = await startSession();
+    const path = `/api/conversations/${session}/notes/`;
+    const secret = `note-${randomUUID()}`;
+    const endpoint = await system.admin.webhooks.createEndpoint({
+      workspaceId: tenant.workspaceId,
+      changes: { url: "https://receiver.example/", includeContent: true },
+    });
+    expectOk(await change(session, "take"));
+    const live = await follow(session);
+    await live.next();
+    const listed = await api.send({ path: "/api/handoffs/live/", headers: bearer(token) });
+    const lists = eventsOf(listed);
+    await lists.next();
+    const request_id = randomUUID();
+    for (let i = 0; i < 2; i++) {
+      const added = await api.call(asOwner(path, { text: secret, agent: ANNA, request_id }));
+      expect([added.status, added.text]).toEqual([204, ""]);
+    }
+    const { value: news } = await lists.next();
+    await lists.return?.(undefined);
+    expect(news?.data).toMatchObject({
+      conversations: expect.arrayContaining([expect.objectContaining({ id: session, notes: 1 })]),
+    });
+    const viewer = bearer(await signIn(tenant, "parley-viewer"));
+    const { notes } = expectOk(await api.call(asOwner(path, undefined, viewer))) as { notes: object[] };
+    expect(notes).toEqual([
+      {
+        id: expect.any(String),
+        text: secret,
+        created_at: expect.any(String),
+        agent: ANNA,
+        after_message_id: expect.any(String),
+      },
+    ]);
+    expect((await api.call(asOwner(path, { text: secret, agent: ANNA }, viewer))).status).toBe(403);
+    expect((await api.call(asOwner(path, { text: " ", agent: ANNA }))).status).toBe(400);
+    const missing = `/api/conversations/${randomUUID()}/notes/`;
+    for (const each of [asOwner(missing), asOwner(missing, { text: "a", agent: ANNA })])
+      expect(formatRefusal(await api.call(each))).toBe(formatDetail(404, "session_not_found"));
+
+    const { id } = expectOk(await answer(session, "I am Anna."));
+    expect(await live.next()).toMatchObject({ event: "message", id });
+    expectOk(await change(session, "resolve"));
+    await live.next();
+    expect(JSON.stringify(live.received)).not.toContain(secret);
+    const calls = system.provider.requests.length;
+    const back = await api.chat(tenant, { session_id: session, message: "And now?" });
+    expect(JSON.stringify([back.events, promptOf(system, calls)])).not.toContain(secret);
+    const started = new Date(Date.now() - 60_000).toISOString();
+    for (const owned of [`conversations/${session}/export.json`, `conversations/?since=${started}`, "handoffs/"])
+      expect((await api.call(asOwner(`/api/${owned}`))).text).not.toContain(secret);
+    expect((await api.call(asOwner(`/api/conversations/?q=${secret}`))).body).toMatchObject({ conversations: [] });
+    // Bulk exports, histories and webhooks read only what these tables have.
+    const tables = ["session_notes", "messages", "sessions", "events", "webhook_deliveries", "audit_log"];
+    const counts = await queryFirstRow(
+      system.database,
+      `SELECT ${tables
+        .map(
+          (table) =>
+            `(SELECT count(*) FROM conversation.${table} t WHERE workspace_id = $1 AND t::text LIKE $2)::integer AS ${table}`,
+        )
+        .join()}`,
+      [tenant.workspaceId, `%${secret}%`],
+    );
+    expect(counts).toEqual({ ...Object.fromEntries(tables.map((table) => [table, 0])), session_notes: 1 });
+    await system.admin.webhooks.deleteEndpoint({ workspaceId: tenant.workspaceId, id: endpoint.endpoint?.id ?? "" });
+  }, 30_000);
+
   test("a takeover cancels the running reply, and keeps what the visitor has of it [D53/8]", async () => {
     const slow = await addBot(system, tenant, "slow-handoff", "openai:tokens-50-every-100");
     await enableHandoff(slow);
@@ -436,6 +506,9 @@ export function handoffSuite(shared: () => ContractSystem): void {
         ["POST", `conversations/${session}/handoff/`, { action: "take", agent: self }],
         ["POST", `conversations/${session}/messages/`, { text: "Hi", agent: self }],
         ["POST", `conversations/${session}/messages/`, { text: "Hi", agent: ANNA }],
+        ["POST", `conversations/${session}/notes/`, { text: "Hi", agent: self }],
+        ["POST", `conversations/${session}/notes/`, { text: "Hi", agent: ANNA }],
+        ["GET", `conversations/${session}/notes/`],
         ["POST", `conversations/${session}/handoff/`, { action: "typing", agent: ANNA }],
         ["POST", `conversations/${session}/handoff/`, { action: "assign", agent: BEN }],
         ["POST", `conversations/${session}/handoff/`, { action: "take", agent: BEN }],
@@ -450,7 +523,7 @@ export function handoffSuite(shared: () => ContractSystem): void {
       ] as const;
       const statuses: number[] = [];
       for (const [method, path, body] of calls) statuses.push(await call(method, path, body));
-      expect(statuses).toEqual([200, 200, 403, 403, 200, 403, 200, 200, 200, 200, 403, 403, 403, 403]);
+      expect(statuses).toEqual([200, 200, 403, 204, 403, 200, 403, 200, 403, 200, 200, 200, 200, 403, 403, 403, 403]);
     });
 
     test("owners get the refusals of the owner API [D53/13]", async () => {

@@ -18,6 +18,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   session_not_found: t("This conversation no longer exists."),
   already_assigned: t("Somebody else has taken this conversation."),
   not_assigned: t("You no longer have this conversation. Take it again to answer."),
+  too_many_notes: t("A conversation can have at most 200 notes."),
   tool_not_found: t("This tool no longer exists. Reload the page."),
   rate_limited: t("Too many requests. Try again in a minute."),
   invalid_parameter: t("One of the filters is not valid. Remove it, and search again."),

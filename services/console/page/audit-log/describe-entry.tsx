@@ -4,8 +4,14 @@ import { formatRetention } from "../components/durations.ts";
 import { labelOf } from "../components/field-labels.ts";
 import { T, t } from "../i18n/t.tsx";
 
+const HANDOFF_ACTIONS: Readonly<Record<string, string>> = {
+  take: t("Took a conversation"),
+  assign: t("Assigned a conversation"),
+  resolve: t("Gave a conversation back to the bot"),
+};
+
 /** What the sentence about a change may name. `name` is that of a document, a tool or a workspace. */
-type Target = Readonly<Record<"bot" | "name" | "plan" | "time" | "month", ReactNode>>;
+type Target = Readonly<Record<"bot" | "name" | "plan" | "time" | "month" | "handoff", ReactNode>>;
 
 const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
   "UsageAuditAdminService/Repair": () => t("Corrected the usage after a fault"),
@@ -52,6 +58,8 @@ const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
   "SessionAdminService/EraseSession": () => t("Erased a conversation"),
   "SessionAdminService/EraseVisitor": () => t("Erased a visitor"),
   "SessionAdminService/ReviewMessage": () => t("Reviewed an answer"),
+  "HandoffService/ChangeHandoff": ({ handoff }) => handoff,
+  "HandoffService/AddNote": () => t("Added a private note"),
   "ToolAdminService/PutTool": (target) => <T text="Added or changed the tool {name}" {...target} />,
   "ToolAdminService/RemoveTool": (target) => <T text="Removed the tool {name}" {...target} />,
   "WorkspaceAdminService/AddCredit": () => t("Added a credit"),
@@ -91,6 +99,7 @@ export function describeEntry(
     // The sentences with the name of a document or a tool do not name the bot.
     !isKey && target.name && bot,
     target.session_id && t("Conversation {id}", { id: target.session_id }),
+    target.action === "assign" && t("To {name}", { name: target.agent_id ?? "" }),
     isKey && target.name && t("Key “{name}”", { name: target.name }),
     target.new_name && t("Now {name}", { name: target.new_name }),
     target.new_slug && t("As {name}", { name: target.new_slug }),
@@ -106,6 +115,7 @@ export function describeEntry(
         plan: <strong>{target.plan}</strong>,
         time: <strong>{formatRetention(Number(target.retention_minutes ?? 0))}</strong>,
         month: <strong>{target.month}</strong>,
+        handoff: HANDOFF_ACTIONS[target.action ?? ""] ?? t("Changed who answers a visitor"),
       }) ?? method.replace("/", " "),
     details: details.filter(Boolean) as string[],
   };

@@ -9,6 +9,10 @@ export const changeHandoff = (sessionId: string, action: "take" | "assign" | "re
 export const sendAnswer = (sessionId: string, text: string, requestId: string) =>
   post(sessionId, "messages", { text, request_id: requestId });
 
+/** Adds a private note. Of a repeat with the same `requestId`, adds nothing. Throws as changeHandoff. */
+export const addNote = (sessionId: string, text: string, requestId: string) =>
+  post(sessionId, "notes", { text, request_id: requestId });
+
 async function post(sessionId: string, path: string, body: object): Promise<void> {
   const response = await fetchWithSession(`/api/conversations/${encodeURIComponent(sessionId)}/${path}/`, {
     method: "POST",

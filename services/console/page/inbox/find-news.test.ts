@@ -8,6 +8,7 @@ const waiting = (id: string): HandedOff => ({
   visitor_id: "",
   last_activity_at: "",
   excerpt: "Hello",
+  notes: 0,
   since: "",
   handoff: { state: "requested" },
 });

@@ -9,6 +9,8 @@ export type HandedOff = {
   last_activity_at: string;
   /** The beginning of the visitor's last message. */
   excerpt: string;
+  /** How many private notes it has. */
+  notes: number;
   /** When the state last changed; if the bot answers, when `contact` was left. */
   since: string;
   handoff: { state: "bot" | "requested" | "assigned"; agent?: { id: string; name: string } };

@@ -1,6 +1,6 @@
 import "../conversations/conversations.css";
 import { type Bot, HandoffService, SessionAdminService, type SessionDetails } from "@parley/rpc/conversation";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useRef } from "react";
 import { turns as turnsClient } from "../api/clients.ts";
@@ -15,11 +15,13 @@ import { Failure, Loading } from "../components/states.tsx";
 import { DeleteConversation } from "../conversations/delete-conversation.tsx";
 import { describeBrowser, describePage } from "../conversations/describe-visit.ts";
 import { EraseVisitor } from "../conversations/erase-visitor.tsx";
+import { notesQuery } from "../conversations/notes-query.ts";
 import { Transcript } from "../conversations/transcript.tsx";
 import { describeVerification } from "../conversations/visitor.tsx";
 import { isolate } from "../i18n/language.ts";
 import { t } from "../i18n/t.tsx";
 import { ContactMessages } from "../inbox/contact-messages.tsx";
+import { AddNote } from "../inbox/note-form.tsx";
 
 const route = getRouteApi("/shell/conversations/$id");
 
@@ -38,6 +40,7 @@ export function Conversation() {
     initialPageParam: "",
     getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
   });
+  const { data: notes, error: notesError, refetch: refetchNotes } = useQuery(notesQuery(workspaceId, sessionId));
   const transcript = useRef<HTMLElement>(null);
   const session = data?.pages[0]?.session;
   const title = session ? session.visitorId || t("Unnamed visitor") : t("Conversation");
@@ -61,6 +64,7 @@ export function Conversation() {
                   {t("Answer the visitor")}
                 </Link>
               )}
+              {mayAnswer && <AddNote sessionId={sessionId} />}
               {mayErase && session.visitorId !== "" && <EraseVisitor visitorId={session.visitorId} />}
               {mayDelete && <DeleteConversation sessionId={sessionId} />}
             </>
@@ -73,7 +77,8 @@ export function Conversation() {
       {!error && !data && <Loading />}
       {session && <About session={session} bots={bots} />}
       {session && <ContactMessages session={session} onChanged={() => void refetch()} />}
-      <Transcript ref={transcript} pages={data?.pages ?? []} askedTurn={askedTurn} />
+      <Transcript ref={transcript} pages={data?.pages ?? []} {...{ askedTurn, notes }} hasMore={hasNextPage} />
+      {data && !notes && notesError && <Failure error={notesError} onRetry={refetchNotes} />}
       {data && error && <Failure error={error} />}
       {hasNextPage && (
         <ShowMore

@@ -1,7 +1,7 @@
 import "../conversations/conversations.css";
 import "../inbox/inbox.css";
 import { HandoffService } from "@parley/rpc/conversation";
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { turns as turnsClient } from "../api/clients.ts";
@@ -10,6 +10,7 @@ import { useMayCall, useSession } from "../api/session.ts";
 import { Breadcrumb } from "../components/breadcrumb.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Failure, Loading } from "../components/states.tsx";
+import { notesQuery } from "../conversations/notes-query.ts";
 import { Transcript } from "../conversations/transcript.tsx";
 import { describeVerification } from "../conversations/visitor.tsx";
 import { t } from "../i18n/t.tsx";
@@ -20,6 +21,7 @@ import { HandoffActions } from "../inbox/handoff-actions.tsx";
 import { HandoffLabel } from "../inbox/handoff-label.tsx";
 import { useHandoffs, waitingOf } from "../inbox/handoffs-store.ts";
 import { NewMessage } from "../inbox/new-message.tsx";
+import { AddNote } from "../inbox/note-form.tsx";
 import { OfflineHandoffs } from "../inbox/offline-handoffs.tsx";
 
 const route = getRouteApi("/shell/inbox/$id");
@@ -48,12 +50,16 @@ function Answering({ sessionId }: { sessionId: string }) {
   const data = parleyCodeOf(error) === "session_not_found" ? undefined : query.data;
   const session = data?.pages[0]?.session;
   const title = session ? session.visitorId || t("Unnamed visitor") : t("Conversation");
+  const notes = useQuery(notesQuery(workspaceId, sessionId));
   const queryClient = useQueryClient();
-  const refresh = () =>
+  const refresh = () => {
     void queryClient.invalidateQueries({ queryKey: ["inbox-conversation", workspaceId, sessionId] });
+    void queryClient.invalidateQueries({ queryKey: notesQuery(workspaceId, sessionId).queryKey });
+  };
   // The list tells when the conversation has something new.
   const version =
-    conversation && `${conversation.since} ${conversation.last_activity_at} ${conversation.contact?.created_at}`;
+    conversation &&
+    [conversation.since, conversation.last_activity_at, conversation.contact?.created_at, conversation.notes].join();
   const shownVersion = useRef(version);
   useEffect(() => {
     if (shownVersion.current !== version) refresh();
@@ -77,7 +83,12 @@ function Answering({ sessionId }: { sessionId: string }) {
         actions={
           mayAnswer &&
           session &&
-          conversations && <HandoffActions sessionId={sessionId} conversation={conversation} onChanged={refresh} />
+          conversations && (
+            <>
+              <AddNote sessionId={sessionId} />
+              <HandoffActions sessionId={sessionId} conversation={conversation} onChanged={refresh} />
+            </>
+          )
         }
       >
         {session && describeVerification(session)}
@@ -97,7 +108,8 @@ function Answering({ sessionId }: { sessionId: string }) {
       {session && <ContactMessages session={session} onChanged={refresh} />}
       {data && (
         <>
-          <Transcript pages={data.pages} />
+          <Transcript pages={data.pages} notes={notes.data} hasMore={hasNextPage} />
+          {!notes.data && notes.error && <Failure error={notes.error} onRetry={notes.refetch} />}
           <NewMessage pages={data.pages} />
         </>
       )}

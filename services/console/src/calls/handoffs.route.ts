@@ -52,7 +52,17 @@ export function handoffRoutes(app: FastifyInstance, { authenticate, callEdge, on
     const timeouts = { headersTimeout: CALL_TIMEOUT_MS, bodyTimeout: SILENCE_TIMEOUT_MS };
     return forward(request, reply, { path: "/api/handoffs/live/", headers: { authorization }, signal, ...timeouts });
   });
-  for (const action of ["handoff", "messages"])
+  app.get<{ Params: { id: string } }>(
+    "/api/conversations/:id/notes/",
+    { config: { acceptsBearerToken: true } },
+    async (request, reply) => {
+      const { authorization } = await authenticate(request);
+      const signal = AbortSignal.any([responseCloseSignal(reply), AbortSignal.timeout(CALL_TIMEOUT_MS)]);
+      const path = `/api/conversations/${encodeURIComponent(request.params.id)}/notes/`;
+      return forward(request, reply, { path, headers: { authorization }, signal });
+    },
+  );
+  for (const action of ["handoff", "messages", "notes"])
     app.post<{ Params: { id: string } }>(
       `/api/conversations/:id/${action}/`,
       {

@@ -163,6 +163,27 @@ export const SESSIONS = `
   -- For the list of unanswered questions.
   CREATE INDEX messages_rated_down ON conversation.messages (workspace_id, created_at) WHERE rating = 'down';
 
+  -- The team's private notes. Apart from the messages, so that nothing that visitors, models or receivers of events get can contain them.
+  CREATE TABLE conversation.session_notes (
+    workspace_id     text NOT NULL,
+    session_id       uuid NOT NULL,
+    note_id          bigint GENERATED ALWAYS AS IDENTITY,
+    -- The id of the request that added it: a repeated request adds nothing.
+    request_id       uuid NOT NULL,
+    -- The session's last message when the note was written.
+    after_message_id bigint NOT NULL,
+    author_id        text NOT NULL,
+    author_name      text NOT NULL,
+    content          text NOT NULL,
+    created_at       timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (workspace_id, session_id, note_id),
+    UNIQUE (workspace_id, session_id, request_id)
+  );
+  ALTER TABLE conversation.session_notes
+    ALTER COLUMN author_id SET STATISTICS 0,
+    ALTER COLUMN author_name SET STATISTICS 0,
+    ALTER COLUMN content SET STATISTICS 0;
+
   -- One row for each request to erase a visitor, until nothing of the visitor is left.
   CREATE TABLE conversation.erasures (
     workspace_id text NOT NULL,

@@ -1,12 +1,23 @@
+import { create } from "@bufbuild/protobuf";
 import type { ServiceImplementation } from "@parley/rpc";
-import type { Agent, ChangeHandoffRequest, HandoffService, PostMessageRequest } from "@parley/rpc/conversation";
 import {
+  type Agent,
+  type ChangeHandoffRequest,
+  ChangeHandoffResponseSchema,
+  HandoffService,
+  type PostMessageRequest,
+} from "@parley/rpc/conversation";
+import {
+  type AuditLog,
   type CallPool,
   type Database,
+  describeCall,
   invalidArgument,
   isUuid,
   isWorkspaceId,
+  type Queryable,
   ServiceError,
+  transaction,
 } from "@parley/service-kit";
 import { sessionNotFound, toContactMessage } from "../sessions/index.ts";
 import { finishContactMessages } from "./contact-messages.store.ts";
@@ -15,19 +26,21 @@ import { assignHandoff, type Change, readHandoffState, resolveHandoff, takeHando
 import { storeAgentMessage } from "./handoff-messages.store.ts";
 import { toHandoffMessage } from "./handoff-state.store.ts";
 import { HANDED_OFF_STATES, listHandoffs } from "./list-handoffs.store.ts";
+import { handleAddNote, handleListNotes } from "./notes.rpc.ts";
 
-export type HandoffHandlersDeps = { calls: CallPool; metrics: HandoffMetrics };
+export type HandoffHandlersDeps = { calls: CallPool; metrics: HandoffMetrics; auditLog: Pick<AuditLog, "recordIn"> };
 
 /** The calls of people who answer visitors. gRPC serves them to the edge. */
 export function createHandoffHandlers({
   calls,
   metrics,
+  auditLog,
 }: HandoffHandlersDeps): ServiceImplementation<typeof HandoffService> {
   return {
     async changeHandoff(request, { signal }) {
       requireSession(request);
       const database = calls.databaseFor(signal);
-      const change = await applyAction(database, request);
+      const change = await changeAndRecord(database, auditLog, request);
       if (change !== undefined) report(metrics, change);
       const handoff = change?.handoff ?? (await readHandoffState(database, request));
       if (handoff === undefined) throw sessionNotFound();
@@ -47,6 +60,8 @@ export function createHandoffHandlers({
       if ((await readHandoffState(database, request)) === undefined) throw sessionNotFound();
       throw notAssigned();
     },
+    addNote: (request, { signal }) => handleAddNote({ database: calls.databaseFor(signal), auditLog }, request),
+    listNotes: (request, { signal }) => handleListNotes(calls.databaseFor(signal), request),
     async listHandoffs({ workspaceId }, { signal }) {
       if (!isWorkspaceId(workspaceId)) return { sessions: [] };
       // Each open inbox reads the list every few seconds.
@@ -65,15 +80,40 @@ export function createHandoffHandlers({
   };
 }
 
-async function applyAction(database: Database, request: ChangeHandoffRequest): Promise<Change | undefined> {
-  if (request.action === "resolve") return resolveHandoff(database, request);
+/** Changes the state, and adds an entry to the audit log in the same transaction. Returns undefined if there was nothing to change. */
+async function changeAndRecord(
+  database: Database,
+  auditLog: Pick<AuditLog, "recordIn">,
+  request: ChangeHandoffRequest,
+): Promise<Change | undefined> {
   if (request.action === "contact_done") {
     await finishContactMessages(database, request);
     return undefined;
   }
-  const agent = requireAgent(request);
+  if (request.action !== "resolve") requireAgent(request);
+  // Changes nothing, and comes every few seconds.
   if (request.action === "typing") return undefined;
-  return request.action === "take" ? takeHandoff(database, request, agent) : assignHandoff(database, request, agent);
+  return transaction(database, async (connection) => {
+    const change = await applyAction(connection, request);
+    if (change !== undefined) await auditLog.recordIn(connection, describeChange(request));
+    return change;
+  });
+}
+
+function describeChange(request: ChangeHandoffRequest) {
+  const { member, action, agent } = request;
+  const { changeHandoff } = HandoffService.method;
+  const entry = describeCall(changeHandoff, member || undefined, request, create(ChangeHandoffResponseSchema));
+  // Not the name: an erasure removes it.
+  return { ...entry, target: { ...entry.target, action, ...(agent && { agent_id: agent.id }) }, changedFields: [] };
+}
+
+function applyAction(connection: Queryable, request: ChangeHandoffRequest): Promise<Change | undefined> {
+  if (request.action === "resolve") return resolveHandoff(connection, request);
+  const agent = requireAgent(request);
+  return request.action === "take"
+    ? takeHandoff(connection, request, agent)
+    : assignHandoff(connection, request, agent);
 }
 
 function report(metrics: HandoffMetrics, change: Change): void {

@@ -38,7 +38,7 @@ function changeStatement<V extends SessionKey>(
 export type Change = { handoff: StoredHandoff; waitMs: number | null };
 
 async function change(
-  database: Database,
+  database: Queryable,
   statement: ReturnType<ReturnType<typeof changeStatement>>,
 ): Promise<Change | undefined> {
   return (await database.query<Change>(statement)).rows[0];
@@ -128,15 +128,15 @@ const expireStatement = changeStatement<SessionKey>("expire_handoff", {
 });
 
 /** Gives the session to an agent, unless another one or the agent has it: returns undefined then. */
-export const takeHandoff = (database: Database, session: SessionKey, agent: Agent) =>
+export const takeHandoff = (database: Queryable, session: SessionKey, agent: Agent) =>
   change(database, takeStatement({ ...session, agentId: agent.id, agentName: agent.name }));
 
 /** Gives the session to an agent, whoever had it. Returns undefined if the agent has it. */
-export const assignHandoff = (database: Database, session: SessionKey, agent: Agent) =>
+export const assignHandoff = (database: Queryable, session: SessionKey, agent: Agent) =>
   change(database, assignStatement({ ...session, agentId: agent.id, agentName: agent.name }));
 
 /** Gives the session back to the bot. Returns undefined if the bot has it. */
-export const resolveHandoff = (database: Database, session: SessionKey) => change(database, resolveStatement(session));
+export const resolveHandoff = (database: Queryable, session: SessionKey) => change(database, resolveStatement(session));
 
 /** Gives the session back to the bot if nobody came or answered in time, or if nobody wrote for long. Returns undefined if it is too early. */
 export const expireHandoff = (database: Database, session: SessionKey) => change(database, expireStatement(session));

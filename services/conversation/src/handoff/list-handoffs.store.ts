@@ -15,6 +15,8 @@ export type HandedOffSession = {
   excerpt: string;
   /** If the team is not done with the contact messages: the last one, with the beginning of its text. */
   contact: ContactMessage | null;
+  /** How many private notes it has. */
+  notes: number;
 };
 
 /** In the order of the list. In `contact`, the bot answers, and the team is not done with the visitor's contact messages. */
@@ -37,7 +39,10 @@ const listSql = (state: keyof typeof WHERE) => `
            SELECT left(m.content, ${EXCERPT_CHARACTERS}) FROM conversation.messages m
            WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id AND m.role = 'user' ORDER BY m.message_id DESC LIMIT 1
          ), '') AS excerpt,
-         CASE WHEN s.contact_at IS NOT NULL THEN ${CONTACT_EXCERPT} END AS contact
+         CASE WHEN s.contact_at IS NOT NULL THEN ${CONTACT_EXCERPT} END AS contact,
+         (
+           SELECT count(*)::integer FROM conversation.session_notes n WHERE n.workspace_id = s.workspace_id AND n.session_id = s.session_id
+         ) AS notes
   FROM conversation.sessions s
   JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
   WHERE s.workspace_id = $1 AND ${WHERE[state]} AND ${IS_LISTED}

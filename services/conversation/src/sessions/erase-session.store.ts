@@ -50,6 +50,8 @@ const CANCEL_TURNS = `
   ${SELECT_CLOSED_TURNS}
   WHERE c.workspace_id = $1`;
 
+const DELETE_NOTES = "DELETE FROM conversation.session_notes WHERE workspace_id = $1 AND session_id = $2";
+
 const DELETE_VISITORS = "DELETE FROM conversation.session_visitors WHERE workspace_id = $1 AND session_id = $2";
 
 // A receiver may repeat the texts that it got. See recordAttempt, which stores no response of an erased session.
@@ -86,6 +88,7 @@ export async function eraseSession(
     const { rowCount } = await connection.query(query(ERASE_SESSION, [...sessionKey, retentionMinutes]));
     if (rowCount === 0) return undefined;
     const { rows } = await connection.query<ClosedTurn>(query(CANCEL_TURNS));
+    await connection.query(query(DELETE_NOTES));
     await connection.query(query(DELETE_VISITORS));
     await connection.query(query(CLEAR_RESPONSES));
     await connection.query(query(DELETE_CONTENT));

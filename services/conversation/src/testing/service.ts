@@ -3,7 +3,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient as createConnectClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
-import { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
+import { ConversationService, HandoffService, SessionAdminService } from "@parley/rpc/conversation";
 import { createLogger, createServiceMetrics, Lifecycle } from "@parley/service-kit";
 import { freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
 import { readConfig } from "../config.ts";
@@ -16,6 +16,8 @@ type Clients = {
   conversation: RpcClient<typeof ConversationService>;
   /** Calls as the edge does. */
   sessions: RpcClient<typeof SessionAdminService>;
+  /** Calls as the edge does. */
+  handoffs: RpcClient<typeof HandoffService>;
   /** Returns a client of one of the admin services. */
   createAdminClient<S extends DescService>(service: S): Client<S>;
   opsUrl: string;
@@ -101,6 +103,7 @@ function connect(ports: { GRPC_PORT: string; OPS_PORT: string }): Clients & { cl
   return {
     conversation: createClient(ConversationService, grpc),
     sessions: createClient(SessionAdminService, grpc),
+    handoffs: createClient(HandoffService, grpc),
     createAdminClient: (service) => createConnectClient(service, transport),
     opsUrl,
     close: () => channel.close(),

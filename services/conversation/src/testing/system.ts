@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Client, ConnectError } from "@connectrpc/connect";
 import type { RpcClient } from "@parley/rpc";
-import type { ConversationService, SessionAdminService } from "@parley/rpc/conversation";
+import type { ConversationService, HandoffService, SessionAdminService } from "@parley/rpc/conversation";
 import type { Outcome } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import { afterAll, beforeAll } from "vitest";
@@ -23,6 +23,8 @@ export type TestSystem = {
   conversation: RpcClient<typeof ConversationService>;
   /** Calls as the edge does. */
   sessions: RpcClient<typeof SessionAdminService>;
+  /** Calls as the edge does. */
+  handoffs: RpcClient<typeof HandoffService>;
   opsUrl: string;
   /** Returns a client of an admin service. */
   createAdminClient<S extends DescService>(service: S): Client<S>;
@@ -46,6 +48,7 @@ export function useTestSystem(env: Record<string, string> = {}): TestSystem {
       quota,
       conversation: service.conversation,
       sessions: service.sessions,
+      handoffs: service.handoffs,
       opsUrl: service.opsUrl,
       createAdminClient: service.createAdminClient,
     });

@@ -2,7 +2,12 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { LocalLiveBus } from "../live/live-bus.ts";
 import { followHandoffs } from "./follow-handoffs.service.ts";
 
-const conversation = (id: string, activity = "1") => ({ id, since: "0", last_activity_at: activity });
+const conversation = (id: string, activity = "1", notes = 0) => ({
+  id,
+  since: "0",
+  last_activity_at: activity,
+  notes,
+});
 
 /** Follows the list of the workspace `w`. Each change of `state.list` is what the next read returns. */
 function follow() {

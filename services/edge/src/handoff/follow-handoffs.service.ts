@@ -7,7 +7,7 @@ const MIN_PAUSE_MS = 500;
 
 /** What of a conversation decides whether the list has changed. */
 type Listed = {
-  conversations: { id: string; since: string; last_activity_at: string; contact?: { created_at: string } }[];
+  conversations: { id: string; since: string; last_activity_at: string; notes: number; contact?: { created_at: string } }[];
 };
 
 type Deps<T extends Listed> = { bus: LiveBus; list: (workspaceId: string) => Promise<T> };
@@ -48,4 +48,6 @@ export async function followHandoffs<T extends Listed>(
 }
 
 const versionOf = ({ conversations }: Listed) =>
-  conversations.map(({ contact, ...each }) => [each.id, each.since, each.last_activity_at, contact?.created_at]).join();
+  conversations
+    .map(({ contact, ...each }) => [each.id, each.since, each.last_activity_at, each.notes, contact?.created_at])
+    .join();

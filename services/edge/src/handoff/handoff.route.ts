@@ -1,7 +1,6 @@
 import type { RpcClient } from "@parley/rpc";
 import { HandoffService, PostMessageRequestSchema } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
-import { type Caller, isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import Type, { type Static } from "typebox";
 import { v7 as uuidv7 } from "uuid";
@@ -9,7 +8,19 @@ import { type AuthDeps, operatorEndpoint } from "../auth/index.ts";
 import { HttpError, json, MAX_SMALL_BODY_BYTES, refused, unavailableError } from "../http/index.ts";
 import type { LiveBus } from "../live/index.ts";
 import { POLICIES, type RateLimiter } from "../rate-limits/index.ts";
-import { Agent, COUNTED, OwnedState, text, toOwnedState, translateError } from "./owned-handoff.ts";
+import {
+  Agent,
+  COUNTED,
+  INVALID,
+  MAX_MESSAGE_BYTES,
+  OwnedState,
+  Params,
+  requireOwnName,
+  requireSessionId,
+  text,
+  toOwnedState,
+  translateError,
+} from "./owned-handoff.ts";
 import { cancelRunningReplies, type TakeOverDeps } from "./take-over.service.ts";
 
 export type HandoffDeps = AuthDeps &
@@ -20,21 +31,12 @@ export type HandoffDeps = AuthDeps &
   };
 
 const TIMEOUT_MS = 3_000;
-/** Large enough for the longest text in any script, as JSON. */
-const MAX_MESSAGE_BYTES = 32 * 1024;
 const { method } = HandoffService;
 
-const Params = Type.Object({ session_id: Type.String({ description: "The session." }) });
 const SESSION_NOT_FOUND = refused(
   "The session does not exist, was deleted, belongs to another workspace or to the playground, or is not a UUID.",
   "session_not_found",
 );
-const INVALID = refused(
-  "The body is not JSON (`invalid_json`), or a field is missing or invalid (`invalid_message`).",
-  "invalid_json",
-  "invalid_message",
-);
-
 const Change = Type.Object(
   {
     action: Type.Enum(["take", "assign", "resolve", "contact_done", "typing"], {
@@ -103,7 +105,10 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       const { action, agent } = body;
       if (action === "take" || action === "typing") requireOwnName(caller, agent);
       const { handoff, isTaken } = await deps.handoffs
-        .changeHandoff({ ...session, action, ...(agent && { agent }) }, { timeoutMs: TIMEOUT_MS })
+        .changeHandoff(
+          { ...session, action, member: caller.userId, ...(agent && { agent }) },
+          { timeoutMs: TIMEOUT_MS },
+        )
         .catch(translateError);
       if (handoff === undefined) throw unavailableError(undefined);
       const state = toOwnedState(handoff);
@@ -148,14 +153,4 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       return { id: String(messageId) };
     },
   });
-}
-
-/** Throws if a member with the role `agent` would answer as another person. An owner may, such as a help desk. */
-function requireOwnName({ role, userId }: Caller, agent: Static<typeof Agent> | undefined): void {
-  if (role === "agent" && agent?.id !== userId) throw new HttpError(403, "forbidden");
-}
-
-function requireSessionId(id: string): string {
-  if (!isUuid(id)) throw new HttpError(404, "session_not_found");
-  return id.toLowerCase();
 }

@@ -29,6 +29,7 @@ const Listed = Type.Object({
         visitor_id: Type.String(),
         last_activity_at: Type.String(),
         excerpt: Type.String({ description: "The beginning of the visitor's last message, at most 160 characters." }),
+        notes: Type.Integer({ description: "How many private notes of the team it has." }),
         since: Type.String({ description: "When the state last changed; if the bot answers, `contact.created_at`." }),
         handoff: OwnedState,
         contact: Type.Optional(
@@ -83,7 +84,7 @@ export function listHandoffsRoutes(app: FastifyInstance, deps: ListHandoffsDeps)
       operationId: "followHandoffs",
       summary: "Follow the conversations with people",
       description:
-        "Streams the list of conversations with people, at first and whenever a conversation enters or leaves it, changes its state or has a new message. The stream ends after 10 minutes at the latest: connect again. Needs the role `viewer`, `agent` or `owner`.",
+        "Streams the list of conversations with people, at first and whenever a conversation enters or leaves it, changes its state or has a new message or note. The stream ends after 10 minutes at the latest: connect again. Needs the role `viewer`, `agent` or `owner`.",
       responses: {
         200: eventStream(
           "`handoffs` with the whole list. After 15 s of silence a comment line keeps the connection alive.",
@@ -107,7 +108,7 @@ export function listHandoffsRoutes(app: FastifyInstance, deps: ListHandoffsDeps)
   });
 }
 
-function toListed({ id, botSlug, visitorId, lastActivityAt, excerpt, handoff, contact }: HandedOffSession) {
+function toListed({ id, botSlug, visitorId, lastActivityAt, excerpt, notes, handoff, contact }: HandedOffSession) {
   if (handoff === undefined) throw unavailableError(undefined);
   const changedAt = new Date(Number(handoff.changedAtMicroseconds / 1_000n)).toISOString();
   const since = handoff.state === HandoffState.BOT && contact ? contact.createdAt : changedAt;
@@ -117,6 +118,7 @@ function toListed({ id, botSlug, visitorId, lastActivityAt, excerpt, handoff, co
     visitor_id: visitorId,
     last_activity_at: lastActivityAt,
     excerpt,
+    notes,
     since,
     handoff: toOwnedState(handoff),
     ...(contact && {

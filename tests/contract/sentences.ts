@@ -705,7 +705,7 @@ const decisions: Section[] = [
       10: "The bot asks for a person after as many replies in a row without an answer, or rated as bad, as its settings say.",
       11: "Without the handoff: 409 `handoff_off`, and the configuration has no `handoff`.",
       12: "The refusals and rate limits of visitors are those of chat; of a session, those of stop.",
-      13: "The owner API of the handoff needs the role `owner` or `agent`, its list also permits `viewer`. An agent takes and answers only as itself, with the `sub` of its token as `agent.id`; it may also list and read conversations, and nothing else. It has 600 requests a minute for each user.",
+      13: "The owner API of the handoff needs the role `owner` or `agent`, its list also permits `viewer`. An agent takes, answers and adds notes only as itself, with the `sub` of its token as `agent.id`; it may also assign and resolve conversations, list and read them and their notes, and do nothing else. It has 600 requests a minute for each user.",
       14: "`GET /api/handoffs/live/` streams the list as `handoffs`: at first, and again whenever it has changed.",
       15: "With the handoff, `POST /api/chat/contact/` `{public_key, session_id, email, message}` stores a message for the team, and returns who answers with `contact_pending` true. With the same `request_id`, a message is stored once. A session may have 3: then 409 `contact_limit_reached`. Without the handoff: 409 `handoff_off`. Without the bot's consent: 409 `consent_required`.",
       16: "An `email` that is not one address gets 400 `invalid_email`, and a `message` above 4,000 characters 400 `message_too_long`; both name the field. The other refusals and the rate limit are those of `POST /api/chat/handoff/`.",

@@ -493,7 +493,7 @@ export function handoffSuite(shared: () => ContractSystem): void {
       expectOk(await api.call(asVisitor({ session_id: verified, visitor_token }, own)));
     });
 
-    test("an agent takes, answers, lists and reads conversations, and does nothing else in the owner API [D53/13]", async () => {
+    test("an agent takes, answers, notes, assigns, resolves, lists and reads, and does nothing else in the owner API [D53/13]", async () => {
       const session = await startSession();
       const claims = memberClaims(system, tenant);
       const agent = bearer(await system.sso.sign({ ...claims, roles: ["parley-agent"] }));

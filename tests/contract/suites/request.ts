@@ -248,6 +248,7 @@ export function requestSuite(shared: () => ContractSystem): void {
       [`/api/chat/sessions/${randomUUID()}/messages/`]: "GET, OPTIONS",
       "/api/chat/playground/": "POST",
       [`/api/conversations/${randomUUID()}/export.json`]: "GET",
+      [`/api/conversations/${randomUUID()}/notes/`]: "GET, POST",
       "/healthz/live": "GET, HEAD",
       "/healthz/ready": "GET, HEAD",
     };

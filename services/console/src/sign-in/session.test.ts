@@ -22,7 +22,7 @@ describe("readClaims", () => {
   });
 
   it.each([
-    ["a name without a claim for it", {}, { id: "u1", name: "u1" }],
+    ["no claim sub as the name", {}, { id: "u1", name: "Agent" }],
     ["the part of an e-mail address before the @", { email: "ada.l@acme.example" }, { id: "u1", name: "ada.l" }],
     ["no blank name, which the edge would refuse", { name: " ", email: "ada@acme.example" }, { id: "u1", name: "ada" }],
     ["a long name, cut", { name: "a".repeat(300) }, { id: "u1", name: "a".repeat(200) }],

@@ -52,7 +52,7 @@ export function readClaims(accessToken: string, tokenOptions: TokenOptions): Cla
   const workspaceId = findClaim(claims, tokenOptions.workspaceClaim);
   if (typeof workspaceId !== "string" || workspaceId === "") return "no_workspace";
   return {
-    user: nameOf(claims),
+    user: findName(claims) ?? sub,
     agent: toAgent(claims),
     workspaceId,
     role: tokenOptions.roles && findRole(claims, tokenOptions.roles),
@@ -66,10 +66,12 @@ export function readAgent(authorization: string): Agent {
 }
 
 const MAX_AGENT_CHARACTERS = 200;
+/** What visitors see of a member whose token has no name: not the claim sub, which is an internal id. */
+const NAMELESS_AGENT = "Agent";
 
 function toAgent(claims: JWTPayload): Agent {
   const { sub = "" } = claims;
-  const name = nameOf(claims);
+  const name = findName(claims) ?? NAMELESS_AGENT;
   // Of an e-mail address, visitors see the part before the @ only.
   const [, local = name] = /^([^@\s]+)@[^@\s]+$/.exec(name) ?? [];
   return {
@@ -79,8 +81,8 @@ function toAgent(claims: JWTPayload): Agent {
   };
 }
 
-function nameOf({ name, email, preferred_username: userName, sub = "" }: JWTPayload): string {
-  return [name, email, userName].find((each): each is string => typeof each === "string" && each.trim() !== "") ?? sub;
+function findName({ name, email, preferred_username: userName }: JWTPayload): string | undefined {
+  return [name, email, userName].find((each): each is string => typeof each === "string" && each.trim() !== "");
 }
 
 /** Describes a session for the page. Returns undefined if the session has ended, or if its access token has expired or is not usable. */

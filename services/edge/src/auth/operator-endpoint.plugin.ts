@@ -26,7 +26,7 @@ declare module "fastify" {
 
 type OperatorEndpoint<Schema extends RequestSchema> = Pick<
   Endpoint<Schema>,
-  "method" | "url" | "schema" | "bodyLimit"
+  "method" | "url" | "siblings" | "isSibling" | "schema" | "bodyLimit"
 > & {
   policy: Policy;
   /** What the policy counts, for the OpenAPI document. */

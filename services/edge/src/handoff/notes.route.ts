@@ -61,6 +61,7 @@ export function notesRoutes(app: FastifyInstance, deps: HandoffDeps): void {
   operatorEndpoint(app, deps, {
     ...shared,
     method: "GET",
+    siblings: ["POST"],
     calls: method.listNotes,
     schema: { params: Params },
     operation: {
@@ -82,6 +83,7 @@ export function notesRoutes(app: FastifyInstance, deps: HandoffDeps): void {
   operatorEndpoint(app, deps, {
     ...shared,
     method: "POST",
+    isSibling: true,
     bodyLimit: MAX_MESSAGE_BYTES,
     calls: method.addNote,
     schema: { params: Params, body: NewNote },

@@ -50,6 +50,10 @@ export type Endpoint<Schema extends RequestSchema> = Pick<RouteOptions, "onReque
   method: "GET" | "POST" | "DELETE";
   url: string;
   config: FastifyContextConfig;
+  /** The other methods of this URL, which other endpoints serve. Those have `isSibling`. */
+  siblings?: readonly ("GET" | "POST" | "DELETE")[];
+  /** Whether another endpoint of the same URL answers the remaining methods with 405. */
+  isSibling?: boolean;
   /** Whether HEAD gets the same response as GET, without the body. */
   head?: boolean;
   /** Undefined for an endpoint that the OpenAPI document leaves out. */
@@ -68,9 +72,11 @@ const serializerCompiler = () => JSON.stringify;
  * methods with 405 and Allow.
  */
 export function endpoint<Schema extends RequestSchema>(app: FastifyInstance, route: Endpoint<Schema>): void {
-  const { url, config, head = false, beforeValidation, handler, operation: described, ...options } = route;
+  const { url, config, head = false, siblings = [], isSibling = false, ...others } = route;
+  const { beforeValidation, handler, operation: described, ...options } = others;
   const operation = described && withPayloadTooLarge(described, route.bodyLimit);
-  const allowedMethods = [route.method, ...(head ? ["HEAD"] : []), ...(config.cors ? ["OPTIONS"] : [])];
+  const extraMethods = [...(head ? ["HEAD"] : []), ...(config.cors ? ["OPTIONS"] : [])];
+  const allowedMethods: string[] = [route.method, ...siblings, ...extraMethods];
   const allow = allowedMethods.join(", ");
   const schema: RequestSchema = route.schema ?? {};
   for (const method of head ? ["GET", "HEAD"] : [route.method])
@@ -99,6 +105,7 @@ export function endpoint<Schema extends RequestSchema>(app: FastifyInstance, rou
     const preflightSchema = describedPreflight && { ...describe(describedPreflight), headers: PREFLIGHT_HEADERS };
     routeWithoutBody(app, { method: "OPTIONS", url, config, schema: preflightSchema ?? {} }, preflight(allow));
   }
+  if (isSibling) return;
   const otherMethods = METHODS.filter((each) => !allowedMethods.includes(each) && app.supportedMethods.includes(each));
   routeWithoutBody(app, { method: otherMethods as HTTPMethods[], url, config }, async () => {
     throw new HttpError(405, "method_not_allowed", { allow });

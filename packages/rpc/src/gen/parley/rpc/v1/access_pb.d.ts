@@ -42,7 +42,8 @@ export declare type AdminAccess = Message<"parley.rpc.v1.AdminAccess"> & {
   changes: boolean;
 
   /**
-   * Whether members with the role agent may call the method too. They answer visitors, and read conversations and nothing else.
+   * Whether members with the role agent may call the method too. They answer visitors, add private notes, read
+   * conversations, and do nothing else.
    *
    * @generated from field: bool agents = 4;
    */

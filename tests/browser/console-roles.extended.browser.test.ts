@@ -90,7 +90,13 @@ describeInBrowser("roles in the console", (fixture) => {
     await page.tab.getByRole("button", { name: /Demo agent.*Agent · console-tests/s }).waitFor();
     await page.goto(`/conversations/${sessionId}`);
     await page.tab.getByText("Reviewed as bad").first().waitFor();
-    const controls = ["Conversations", "Answer the visitor", "Add a private note", "1 passage of knowledge", "Technical details"];
+    const controls = [
+      "Conversations",
+      "Answer the visitor",
+      "Add a private note",
+      "1 passage of knowledge",
+      "Technical details",
+    ];
     expect(await findControls(page)).toEqual(controls);
     expect(await page.findAxeViolations()).toEqual([]);
     for (const { path } of screensOf(bot, sessionId).filter((each) => !each.path.startsWith("/conversations"))) {

@@ -42,6 +42,7 @@ test("the OpenAPI document describes every endpoint except the files of the widg
     "/api/conversations/{session_id}/export.json",
     "/api/conversations/{session_id}/handoff/",
     "/api/conversations/{session_id}/messages/",
+    "/api/conversations/{session_id}/notes/",
     "/api/doctor/",
     "/api/handoffs/",
     "/api/handoffs/live/",

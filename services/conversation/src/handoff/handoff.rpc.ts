@@ -26,7 +26,7 @@ import { assignHandoff, type Change, readHandoffState, resolveHandoff, takeHando
 import { storeAgentMessage } from "./handoff-messages.store.ts";
 import { toHandoffMessage } from "./handoff-state.store.ts";
 import { HANDED_OFF_STATES, listHandoffs } from "./list-handoffs.store.ts";
-import { handleAddNote, handleListNotes } from "./notes.rpc.ts";
+import { handleAddNote, handleListNotes } from "./notes.service.ts";
 
 export type HandoffHandlersDeps = { calls: CallPool; metrics: HandoffMetrics; auditLog: Pick<AuditLog, "recordIn"> };
 

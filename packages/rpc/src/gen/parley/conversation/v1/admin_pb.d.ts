@@ -7531,6 +7531,13 @@ export declare type ChangeHandoffRequest = Message<"parley.conversation.v1.Chang
    * @generated from field: parley.conversation.v1.Agent agent = 4;
    */
   agent?: Agent | undefined;
+
+  /**
+   * The sub claim of the member who calls, as in DeleteSessionRequest.
+   *
+   * @generated from field: string member = 5;
+   */
+  member: string;
 };
 
 /**
@@ -7635,6 +7642,170 @@ export declare type PostMessageResponse = Message<"parley.conversation.v1.PostMe
 export declare const PostMessageResponseSchema: GenMessage<PostMessageResponse>;
 
 /**
+ * AddNoteRequest is a private note.
+ *
+ * @generated from message parley.conversation.v1.AddNoteRequest
+ */
+export declare type AddNoteRequest = Message<"parley.conversation.v1.AddNoteRequest"> & {
+  /**
+   * The session's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * A UUID that the caller generates for each note.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * The text, 1 to 4,000 characters.
+   *
+   * @generated from field: string text = 4;
+   */
+  text: string;
+
+  /**
+   * The author. Required.
+   *
+   * @generated from field: parley.conversation.v1.Agent author = 5;
+   */
+  author?: Agent | undefined;
+
+  /**
+   * The sub claim of the member who calls, as in DeleteSessionRequest.
+   *
+   * @generated from field: string member = 6;
+   */
+  member: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.AddNoteRequest.
+ * Use `create(AddNoteRequestSchema)` to create a new message.
+ */
+export declare const AddNoteRequestSchema: GenMessage<AddNoteRequest>;
+
+/**
+ * AddNoteResponse is empty.
+ *
+ * @generated from message parley.conversation.v1.AddNoteResponse
+ */
+export declare type AddNoteResponse = Message<"parley.conversation.v1.AddNoteResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.AddNoteResponse.
+ * Use `create(AddNoteResponseSchema)` to create a new message.
+ */
+export declare const AddNoteResponseSchema: GenMessage<AddNoteResponse>;
+
+/**
+ * ListNotesRequest names a session.
+ *
+ * @generated from message parley.conversation.v1.ListNotesRequest
+ */
+export declare type ListNotesRequest = Message<"parley.conversation.v1.ListNotesRequest"> & {
+  /**
+   * The session's workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListNotesRequest.
+ * Use `create(ListNotesRequestSchema)` to create a new message.
+ */
+export declare const ListNotesRequestSchema: GenMessage<ListNotesRequest>;
+
+/**
+ * ListNotesResponse lists notes.
+ *
+ * @generated from message parley.conversation.v1.ListNotesResponse
+ */
+export declare type ListNotesResponse = Message<"parley.conversation.v1.ListNotesResponse"> & {
+  /**
+   * The notes.
+   *
+   * @generated from field: repeated parley.conversation.v1.Note notes = 1;
+   */
+  notes: Note[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListNotesResponse.
+ * Use `create(ListNotesResponseSchema)` to create a new message.
+ */
+export declare const ListNotesResponseSchema: GenMessage<ListNotesResponse>;
+
+/**
+ * Note is a private note of the team about a session.
+ *
+ * @generated from message parley.conversation.v1.Note
+ */
+export declare type Note = Message<"parley.conversation.v1.Note"> & {
+  /**
+   * The ID, unique in the session. Later notes have higher IDs.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * The text.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * When the note was written, as in the transcript.
+   *
+   * @generated from field: string created_at = 3;
+   */
+  createdAt: string;
+
+  /**
+   * The author.
+   *
+   * @generated from field: parley.conversation.v1.Agent author = 4;
+   */
+  author?: Agent | undefined;
+
+  /**
+   * The ID of the session's last message at that time.
+   *
+   * @generated from field: int64 after_message_id = 5;
+   */
+  afterMessageId: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.Note.
+ * Use `create(NoteSchema)` to create a new message.
+ */
+export declare const NoteSchema: GenMessage<Note>;
+
+/**
  * ListHandoffsRequest names a workspace.
  *
  * @generated from message parley.conversation.v1.ListHandoffsRequest
@@ -7728,6 +7899,13 @@ export declare type HandedOffSession = Message<"parley.conversation.v1.HandedOff
    * @generated from field: parley.conversation.v1.ContactMessage contact = 7;
    */
   contact?: ContactMessage | undefined;
+
+  /**
+   * How many private notes the session has.
+   *
+   * @generated from field: int32 notes = 8;
+   */
+  notes: number;
 };
 
 /**
@@ -8634,6 +8812,8 @@ export declare const HandoffService: GenService<{
    * - contact_done: the team is done with the visitor's contact messages. Who answers does not change.
    * - typing: changes nothing, and succeeds if the agent answers.
    *
+   * A change adds an entry to the audit log in the same transaction.
+   *
    * Idempotent: if a repeated call finds the session as the first one left it, it changes nothing and succeeds.
    *
    * Errors:
@@ -8667,6 +8847,38 @@ export declare const HandoffService: GenService<{
     methodKind: "unary";
     input: typeof PostMessageRequestSchema;
     output: typeof PostMessageResponseSchema;
+  },
+  /**
+   * AddNote adds a private note of a person of the team to a session, and an entry to the audit log in the same transaction. Only
+   * the team reads notes: they are in no transcript, event or prompt. A session has at most 200.
+   *
+   * Idempotent by (workspace_id, session_id, request_id).
+   *
+   * Errors:
+   * - NOT_FOUND (session_not_found): the session is unknown, deleted or erased.
+   * - FAILED_PRECONDITION (too_many_notes): the session has 200 notes.
+   *
+   * Deadline of the edge: 3 s.
+   *
+   * @generated from rpc parley.conversation.v1.HandoffService.AddNote
+   */
+  addNote: {
+    methodKind: "unary";
+    input: typeof AddNoteRequestSchema;
+    output: typeof AddNoteResponseSchema;
+  },
+  /**
+   * ListNotes lists the notes of a session, oldest first.
+   *
+   * Errors: NOT_FOUND (session_not_found) as AddNote.
+   * Deadline of the edge: 3 s.
+   *
+   * @generated from rpc parley.conversation.v1.HandoffService.ListNotes
+   */
+  listNotes: {
+    methodKind: "unary";
+    input: typeof ListNotesRequestSchema;
+    output: typeof ListNotesResponseSchema;
   },
   /**
    * ListHandoffs lists the sessions of a workspace that wait for a person or have one, and those that the bot answers and

@@ -7,7 +7,13 @@ const MIN_PAUSE_MS = 500;
 
 /** What of a conversation decides whether the list has changed. */
 type Listed = {
-  conversations: { id: string; since: string; last_activity_at: string; notes: number; contact?: { created_at: string } }[];
+  conversations: {
+    id: string;
+    since: string;
+    last_activity_at: string;
+    notes: number;
+    contact?: { created_at: string };
+  }[];
 };
 
 type Deps<T extends Listed> = { bus: LiveBus; list: (workspaceId: string) => Promise<T> };

@@ -710,7 +710,7 @@ const decisions: Section[] = [
       15: "With the handoff, `POST /api/chat/contact/` `{public_key, session_id, email, message}` stores a message for the team, and returns who answers with `contact_pending` true. With the same `request_id`, a message is stored once. A session may have 3: then 409 `contact_limit_reached`. Without the handoff: 409 `handoff_off`. Without the bot's consent: 409 `consent_required`.",
       16: "An `email` that is not one address gets 400 `invalid_email`, and a `message` above 4,000 characters 400 `message_too_long`; both name the field. The other refusals and the rate limit are those of `POST /api/chat/handoff/`.",
       17: "`GET /api/handoffs/` lists the conversations with such a message last, with it as `contact`, until the action `contact_done`. The lines of `export.ndjson` have `contact_messages` in the session; `export.csv` and the transcript do not.",
-      18: "`POST /api/conversations/{session_id}/notes/` `{text, agent}` adds a private note: 204. `GET` lists the notes with author, time and place. No visitor, prompt, export, event or webhook gets a note.",
+      18: "`POST /api/conversations/{session_id}/notes/` `{text, agent}` adds a private note: 204. A session may have 200: then 409 `too_many_notes`. `GET` lists the notes with author, time and place. No visitor, prompt, export, event or webhook gets a note.",
     },
   },
 ];

@@ -29,6 +29,25 @@ const summary = ({ member, method, target, changedFields }: AuditLogEntry) => ({
   changedFields,
 });
 
+function callEdge(token: string, method: string, path: string, body?: object): Promise<Response> {
+  return fetch(`${system.url()}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(body && { "content-type": "application/json" }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+}
+
+/** Starts the only session of the owner's workspace. */
+async function startSession(owner: Awaited<ReturnType<typeof createOwner>>, visitorId: string): Promise<string> {
+  await chat(system.url(), owner, { visitor_id: visitorId });
+  const { sessionId } = await queryFirstRow<{ sessionId: string }>(
+    system.database,
+    'SELECT session_id AS "sessionId" FROM conversation.sessions WHERE workspace_id = $1',
+    [owner.workspaceId],
+  );
+  return sessionId;
+}
+
 test("the audit log names the member (empty for the operator), the target and the changed fields of each change, and no content", async () => {
   const { workspaceId, botSlug, publicKey, bots, keys, auditLog, quotaAuditLog } = await createOwner(system);
   const startedAt = Date.now();
@@ -88,20 +107,11 @@ test("the audit log names the member (empty for the operator), the target and th
 });
 
 test("the audit log names the member who deletes a session or erases a visitor at the edge, and does not name the visitor", async () => {
-  const { token, workspaceId, publicKey, auditLog, ...tenant } = await createOwner(system);
-  const send = (method: string, path: string, body?: object) =>
-    fetch(`${system.url()}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, ...(body && { "content-type": "application/json" }) },
-      ...(body && { body: JSON.stringify(body) }),
-    });
+  const owner = await createOwner(system);
+  const { workspaceId, auditLog } = owner;
   const visitorId = "visitor-marker";
-  await chat(system.url(), { ...tenant, workspaceId, publicKey }, { visitor_id: visitorId });
-  const { sessionId } = await queryFirstRow<{ sessionId: string }>(
-    system.database,
-    'SELECT session_id AS "sessionId" FROM conversation.sessions WHERE workspace_id = $1',
-    [workspaceId],
-  );
+  const sessionId = await startSession(owner, visitorId);
+  const send = (method: string, path: string, body?: object) => callEdge(owner.token, method, path, body);
   expect((await send("DELETE", `/api/conversations/${randomUUID()}/`)).status).toBe(404);
   expect((await send("DELETE", `/api/conversations/${sessionId}/`)).status).toBe(204);
   expect((await send("DELETE", `/api/conversations/${sessionId}/`)).status).toBe(404);
@@ -120,6 +130,51 @@ test("the audit log names the member who deletes a session or erases a visitor a
   const methods = (await auditLog.listAuditLogEntries({ pageSize: 500 })).entries.map(({ method }) => method);
   expect(methods.filter((method) => method.startsWith("SessionAdminService/"))).toHaveLength(2);
   expect(JSON.stringify(listed.map(summary))).not.toContain(visitorId);
+});
+
+test("the audit log names the member and the person of each change of who answers a visitor, and no name or text", async () => {
+  const owner = await createOwner(system);
+  const { workspaceId, auditLog } = owner;
+  const sessionId = await startSession(owner, "visitor");
+  await queryFirstRow(
+    system.database,
+    "UPDATE conversation.sessions SET contact_at = now() WHERE workspace_id = $1 AND session_id = $2 RETURNING session_id",
+    [workspaceId, sessionId],
+  );
+  const session = { session_id: sessionId };
+  const [ada, ben] = [
+    { id: "a1", name: "name-marker" },
+    { id: "b2", name: "name-marker" },
+  ];
+  const requests = [
+    ["handoff", { action: "take", agent: ada }],
+    ["handoff", { action: "typing", agent: ada }],
+    ["handoff", { action: "assign", agent: ben }],
+    ["handoff", { action: "contact_done", agent: ada }],
+    ["handoff", { action: "resolve", agent: ada }],
+    ["notes", { text: "text-marker", agent: ada, request_id: randomUUID() }],
+  ] as const;
+  for (const [path, body] of requests)
+    for (let sent = 0; sent < 2; sent++) {
+      const url = `/api/conversations/${sessionId}/${path}/`;
+      expect((await callEdge(owner.token, "POST", url, body)).ok, JSON.stringify(body)).toBe(true);
+    }
+  const listed = (await auditLog.listAuditLogEntries({ pageSize: 6 })).entries.map(summary).toReversed();
+  const change = (target: object) => ({
+    member: "anna",
+    method: "HandoffService/ChangeHandoff",
+    target: { ...session, ...target },
+    changedFields: [],
+  });
+  expect(listed.slice(1)).toEqual([
+    change({ action: "take", agent_id: "a1" }),
+    change({ action: "assign", agent_id: "b2" }),
+    change({ action: "contact_done" }),
+    change({ action: "resolve" }),
+    { member: "anna", method: "HandoffService/AddNote", target: session, changedFields: [] },
+  ]);
+  expect(listed[0]?.method).not.toMatch(/^HandoffService/);
+  expect(JSON.stringify(listed)).not.toContain("marker");
 });
 
 test("the audit log contains neither calls that read nor calls that failed", async () => {

@@ -8,7 +8,7 @@ import { AGENT, ORDER_TOOL, SITE_URL, type TenantData, WEBHOOK_URL } from "./rpc
 
 export type TenantDataWithKey = TenantData & { publicKey: string };
 
-/** Creates a tenant with one bot, session, turn, pattern, source, site, tool, evaluation case, identity key, webhook, recipient of e-mail and credit, and returns their identifiers. */
+/** Creates a tenant with one bot, session, note, turn, pattern, source, site, tool, evaluation case, identity key, webhook, recipient of e-mail and credit, and returns their identifiers. */
 export async function createTenantData(system: SharedSystem): Promise<TenantDataWithKey> {
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug, publicKey } = tenant;
@@ -59,6 +59,12 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
            'id', session_id, 'email', workspace_id || '@example.com', 'message', 'write', 'created_at', '2026-11-21T02:32:49.562223+00:00'))
      WHERE workspace_id = $1 AND session_id = $2 RETURNING session_id`,
     [workspaceId, ids.sessionId, AGENT.id, AGENT.name],
+  );
+  await queryFirstRow(
+    system.database,
+    `INSERT INTO conversation.session_notes (workspace_id, session_id, request_id, after_message_id, author_id, author_name, content)
+     VALUES ($1, $2, $2, $3, $4, $5, 'a note about ' || $1::text) RETURNING note_id`,
+    [workspaceId, ids.sessionId, ids.messageId, AGENT.id, AGENT.name],
   );
   // ListUsageByBot reads bot_reply_counts, which the conversation service updates only once a minute.
   await queryFirstRow(

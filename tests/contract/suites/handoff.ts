@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { SseEvent } from "@parley/test-support";
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
-import { queryFirstRow } from "../../system/database.ts";
+import { databaseOf, queryFirstRow } from "../../system/database.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newClientAddress, signVisitorToken } from "../../system/visitors.ts";
 import { type Api, type ApiRequest, type ApiResponse, bearer } from "../support/api.ts";
@@ -333,7 +333,7 @@ export function handoffSuite(shared: () => ContractSystem): void {
     // Bulk exports, histories and webhooks read only what these tables have.
     const tables = ["session_notes", "messages", "sessions", "events", "webhook_deliveries", "audit_log"];
     const counts = await queryFirstRow(
-      system.database,
+      databaseOf(system, tenant.workspaceId),
       `SELECT ${tables
         .map(
           (table) =>
@@ -345,6 +345,15 @@ export function handoffSuite(shared: () => ContractSystem): void {
     expect(counts).toEqual({ ...Object.fromEntries(tables.map((table) => [table, 0])), session_notes: 1 });
     await system.admin.webhooks.deleteEndpoint({ workspaceId: tenant.workspaceId, id: endpoint.endpoint?.id ?? "" });
   }, 30_000);
+
+  test("a conversation has at most 200 notes [D53/18]", async () => {
+    const session = await startSession();
+    const insert = `INSERT INTO conversation.session_notes (workspace_id, session_id, request_id, after_message_id, author_id, author_name, content)
+      SELECT $1, $2, gen_random_uuid(), 1, 'a', 'A', 'n' FROM generate_series(1, 200) RETURNING note_id`;
+    await queryFirstRow(databaseOf(system, tenant.workspaceId), insert, [tenant.workspaceId, session]);
+    const added = await api.call(asOwner(`/api/conversations/${session}/notes/`, { text: "One more", agent: ANNA }));
+    expect(formatRefusal(added)).toBe(formatDetail(409, "too_many_notes"));
+  });
 
   test("a takeover cancels the running reply, and keeps what the visitor has of it [D53/8]", async () => {
     const slow = await addBot(system, tenant, "slow-handoff", "openai:tokens-50-every-100");
@@ -530,12 +539,15 @@ export function handoffSuite(shared: () => ContractSystem): void {
       const session = await startSession();
       const viewer = bearer(await signIn(tenant, "parley-viewer"));
       const stranger = bearer(await signIn(await createTenant(system.admin)));
-      const [handoff, messages] = [`/api/conversations/${session}/handoff/`, `/api/conversations/${session}/messages/`];
+      const [handoff, messages, notes] = ["handoff", "messages", "notes"].map(
+        (name) => `/api/conversations/${session}/${name}/`,
+      ) as [string, string, string];
       const take = { action: "take", agent: ANNA };
       const message = { text: "Hi", agent: ANNA };
       for (const [path, body] of [
         [handoff, take],
         [messages, message],
+        [notes, message],
       ] as const) {
         const send = (request: Partial<ApiRequest>) => api.call({ ...asOwner(path, body), ...request });
         const unknown = path.replace(session, randomUUID());
@@ -553,7 +565,7 @@ export function handoffSuite(shared: () => ContractSystem): void {
         expect(answers.map(({ status }) => status)).toEqual([400, 400, 401, 403, 404, 404, 404, 413, 405]);
       }
       const nobody = bearer(await system.sso.sign(memberClaims(system, tenant)));
-      for (const path of ["/api/handoffs/", "/api/handoffs/live/"]) {
+      for (const path of ["/api/handoffs/", "/api/handoffs/live/", notes]) {
         expect((await api.call(asOwner(path, undefined, {} as never))).status).toBe(401);
         expect((await api.call(asOwner(path, undefined, nobody))).status).toBe(403);
         expect((await api.call({ ...asOwner(path), method: "PUT" })).status).toBe(405);
@@ -566,6 +578,8 @@ export function handoffSuite(shared: () => ContractSystem): void {
         asOwner("/api/handoffs/live/", undefined, busy),
         asOwner(handoff, take, busy),
         asOwner(messages, message, busy),
+        asOwner(notes, message, busy),
+        asOwner(notes, undefined, busy),
       ])
         expect((await api.call(request)).status).toBe(429);
     }, 60_000);

@@ -126,6 +126,8 @@ export function outagesSuite(shared: () => ContractSystem): void {
         { path: "/api/handoffs/live/" },
         { method: "POST", path: `/api/conversations/${session_id}/handoff/`, body: { action: "take", agent } },
         { method: "POST", path: `/api/conversations/${session_id}/messages/`, body: { text: "Hi", agent } },
+        { path: `/api/conversations/${session_id}/notes/` },
+        { method: "POST", path: `/api/conversations/${session_id}/notes/`, body: { text: "Hi", agent } },
         { path: "/api/conversations/" },
         { path: "/api/conversations/export.ndjson" },
         { path: "/api/conversations/export.csv?cursor=1-1.00000000-0000-0000-0000-000000000000" },

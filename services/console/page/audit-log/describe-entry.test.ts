@@ -83,6 +83,19 @@ test.each([...BotChangesSchema.fields, ...PatternChangesSchema.fields].map(({ na
   },
 );
 
+test.each([
+  ["take", "Took a conversation", []],
+  ["assign", "Assigned a conversation", ["To u-2"]],
+  ["resolve", "Gave a conversation back to the bot", []],
+  ["contact_done", "Marked a message for the team as answered", []],
+])("says what the handoff's change %s was", (name, action, details) => {
+  const target = { session_id: "s-1", action: name, agent_id: "u-2" };
+  expect(describe({ method: "HandoffService/ChangeHandoff", target })).toEqual({
+    action,
+    details: ["Conversation s-1", ...details],
+  });
+});
+
 test("adds the conversation of a review and the bot of a document", () => {
   const review = { method: "SessionAdminService/ReviewMessage", target: { session_id: "s-1", message_id: "7" } };
   expect(describe(review)).toEqual({

@@ -8,6 +8,7 @@ const HANDOFF_ACTIONS: Readonly<Record<string, string>> = {
   take: t("Took a conversation"),
   assign: t("Assigned a conversation"),
   resolve: t("Gave a conversation back to the bot"),
+  contact_done: t("Marked a message for the team as answered"),
 };
 
 /** What the sentence about a change may name. `name` is that of a document, a tool or a workspace. */

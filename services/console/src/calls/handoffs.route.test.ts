@@ -87,6 +87,8 @@ test("streams the list, and ends the stream when the console stops", async () =>
 test.each([
   ["GET", "/api/handoffs/live/"],
   ["POST", "/api/conversations/:id/handoff/"],
+  ["GET", "/api/conversations/:id/notes/"],
+  ["POST", "/api/conversations/:id/notes/"],
 ])("answers 503 if the edge does not answer %s %s", async (method, path) => {
   const { app, counted } = await startRoutes((request) => request.socket.destroy());
   await app.listen({ host: "127.0.0.1", port: 0 });

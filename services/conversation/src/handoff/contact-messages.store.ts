@@ -1,4 +1,4 @@
-import { type Database, defineStatement } from "@parley/service-kit";
+import { type Database, defineStatement, type Queryable } from "@parley/service-kit";
 import { botSlugSql, recordEventSql } from "../events/index.ts";
 import { formatTimeSql, IS_LISTED, mayUseSessionSql, type SessionRequest } from "../sessions/index.ts";
 import { CAN_HAND_OFF } from "./handoff.store.ts";
@@ -62,12 +62,13 @@ const finishStatement = defineStatement<{ workspaceId: string; sessionId: string
   `UPDATE conversation.sessions s SET contact_at = NULL WHERE ${CAN_HAND_OFF} AND s.contact_at IS NOT NULL`,
 );
 
-/** Records that the team is done with a session's contact messages, which stay. */
+/** Records that the team is done with a session's contact messages, which stay. Returns false if it was before. */
 export async function finishContactMessages(
-  database: Database,
+  database: Queryable,
   { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
-): Promise<void> {
-  await database.query(finishStatement({ workspaceId, sessionId }));
+): Promise<boolean> {
+  const { rowCount } = await database.query(finishStatement({ workspaceId, sessionId }));
+  return rowCount === 1;
 }
 
 const READ = `

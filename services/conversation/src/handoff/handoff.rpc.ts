@@ -86,29 +86,30 @@ async function changeAndRecord(
   auditLog: Pick<AuditLog, "recordIn">,
   request: ChangeHandoffRequest,
 ): Promise<Change | undefined> {
-  if (request.action === "contact_done") {
-    await finishContactMessages(database, request);
-    return undefined;
-  }
-  if (request.action !== "resolve") requireAgent(request);
+  if (takesAgent(request)) requireAgent(request);
   // Changes nothing, and comes every few seconds.
   if (request.action === "typing") return undefined;
   return transaction(database, async (connection) => {
+    const isContactDone = request.action === "contact_done" && (await finishContactMessages(connection, request));
     const change = await applyAction(connection, request);
-    if (change !== undefined) await auditLog.recordIn(connection, describeChange(request));
+    if (isContactDone || change !== undefined) await auditLog.recordIn(connection, describeChange(request));
     return change;
   });
 }
+
+const takesAgent = ({ action }: ChangeHandoffRequest) => action !== "resolve" && action !== "contact_done";
 
 function describeChange(request: ChangeHandoffRequest) {
   const { member, action, agent } = request;
   const { changeHandoff } = HandoffService.method;
   const entry = describeCall(changeHandoff, member || undefined, request, create(ChangeHandoffResponseSchema));
   // Not the name: an erasure removes it.
-  return { ...entry, target: { ...entry.target, action, ...(agent && { agent_id: agent.id }) }, changedFields: [] };
+  const agentId = takesAgent(request) && agent && { agent_id: agent.id };
+  return { ...entry, target: { ...entry.target, action, ...agentId }, changedFields: [] };
 }
 
-function applyAction(connection: Queryable, request: ChangeHandoffRequest): Promise<Change | undefined> {
+async function applyAction(connection: Queryable, request: ChangeHandoffRequest): Promise<Change | undefined> {
+  if (request.action === "contact_done") return undefined;
   if (request.action === "resolve") return resolveHandoff(connection, request);
   const agent = requireAgent(request);
   return request.action === "take"

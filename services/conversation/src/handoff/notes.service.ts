@@ -31,7 +31,10 @@ export async function handleAddNote(
   if (!isWorkspaceId(workspaceId) || !isUuid(sessionId)) throw sessionNotFound();
   if (author === undefined) throw invalidArgument("author must be set");
   const note = { workspaceId, sessionId, requestId, text, authorId: author.id, authorName: author.name };
-  const entry = describeCall(METHOD, member || undefined, request, create(AddNoteResponseSchema));
+  const entry = {
+    ...describeCall(METHOD, member || undefined, request, create(AddNoteResponseSchema)),
+    changedFields: [],
+  };
   await transaction(database, async (connection) => {
     if (!(await lockSession(connection, note))) throw sessionNotFound();
     if (await insertNote(connection, note, MAX_NOTES)) await auditLog.recordIn(connection, entry);

@@ -69,7 +69,7 @@ export function notesRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       summary: "List a conversation's private notes",
       description:
         "Lists the team's private notes about a conversation, oldest first. Needs the role `viewer`, `agent` or `owner`.",
-      responses: { 200: json("The notes.", Notes, NO_STORE as never), 404: SESSION_NOT_FOUND },
+      responses: { 200: json("The notes.", Notes), 404: SESSION_NOT_FOUND },
     },
     handler: async ({ params }, reply, { workspaceId }): Promise<Static<typeof Notes>> => {
       const sessionId = requireSessionId(params.session_id);

@@ -116,11 +116,14 @@ type Route = {
   config: FastifyContextConfig;
   /** Whether the route has a rate limit of its own, which its headers describe. */
   isLimited: boolean;
+  /** Whether another route of the same URL answers, and describes, the methods that the URL does not have. */
+  isSibling: boolean;
 };
 
 /** Returns the responses in the form that @fastify/swagger reads. Each header is below `x-header`; openapi.plugin.ts moves it to its place. */
 export function describeResponses(route: Route, responses: RouteResponses): Record<string, object> {
-  const all = Object.entries({ ...responses, ...(route.method !== "HEAD" && { 405: METHOD_NOT_ALLOWED }) });
+  const answersOtherMethods = route.method !== "HEAD" && !route.isSibling;
+  const all = Object.entries({ ...responses, ...(answersOtherMethods && { 405: METHOD_NOT_ALLOWED }) });
   const described = all.map(([status, { description, content, codes, fields, headers }]) => {
     const names = Object.entries({ ...commonHeaders(route, Number(status)), ...headers });
     const body = content ?? (codes && { "application/json": { schema: errorSchema(route.config, codes, fields) } });

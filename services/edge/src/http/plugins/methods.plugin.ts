@@ -85,7 +85,7 @@ export function endpoint<Schema extends RequestSchema>(app: FastifyInstance, rou
       url,
       method,
       config: { ...config, refusalCodes: operation === undefined ? [] : listCodes(operation.responses) },
-      schema: { ...schema, ...(operation && describe({ method, url, config, operation })) },
+      schema: { ...schema, ...(operation && describe({ method, url, config, operation, isSibling })) },
       exposeHeadRoute: false,
       preValidation: async (request, reply) => {
         await beforeValidation?.(request, reply);
@@ -101,6 +101,7 @@ export function endpoint<Schema extends RequestSchema>(app: FastifyInstance, rou
       config,
       method: "OPTIONS",
       operation: preflightOf(operation, allow, config),
+      isSibling,
     };
     const preflightSchema = describedPreflight && { ...describe(describedPreflight), headers: PREFLIGHT_HEADERS };
     routeWithoutBody(app, { method: "OPTIONS", url, config, schema: preflightSchema ?? {} }, preflight(allow));
@@ -124,10 +125,16 @@ function prepareInput(request: FastifyRequest, { querystring, body }: RequestSch
   if (body !== undefined) request.body = parseJsonObject(request.body as Buffer | undefined);
 }
 
-type Described = { method: string; url: string; config: FastifyContextConfig; operation: Operation };
+type Described = {
+  method: string;
+  url: string;
+  config: FastifyContextConfig;
+  operation: Operation;
+  isSibling: boolean;
+};
 
 /** Returns what @fastify/swagger reads of an endpoint, besides the schemas of its requests. */
-function describe({ method, url, config, operation }: Described): FastifySchema {
+function describe({ method, url, config, operation, isSibling }: Described): FastifySchema {
   const { operationId, summary, description, responses, isLimited = false } = operation;
   return {
     operationId,
@@ -135,7 +142,7 @@ function describe({ method, url, config, operation }: Described): FastifySchema 
     ...(description !== undefined && { description }),
     tags: [tagOf(config)],
     security: securityOf(method, config),
-    response: describeResponses({ method, url, config, isLimited }, responses),
+    response: describeResponses({ method, url, config, isLimited, isSibling }, responses),
   };
 }
 

@@ -21,6 +21,7 @@ import { listErasures, listSessionsToErase, storeErasure } from "./erasures/eras
 import { hasDocument, insertCase, insertRun, listCases, listRuns } from "./evaluations/evaluations.store.ts";
 import { finishContactMessages, leaveContactMessage, readContactMessage } from "./handoff/contact-messages.store.ts";
 import { HANDED_OFF_STATES, listHandoffs } from "./handoff/list-handoffs.store.ts";
+import { hasNote, insertNote, listNotes, lockSession } from "./handoff/notes.store.ts";
 import { storeKeyUses } from "./keys/key-uses.store.ts";
 import { listKeys, resolveKey } from "./keys/keys.store.ts";
 import { listSources } from "./knowledge/knowledge.store.ts";
@@ -161,6 +162,9 @@ beforeAll(async () => {
     UPDATE conversation.sessions SET visitor_since = 1, visitor_id = coalesce(visitor_id, 'member') WHERE hashtext(session_id::text) % 5 = 0;
     INSERT INTO conversation.session_visitors
     SELECT workspace_id, session_id, sha256('guest'), last_activity_at FROM conversation.sessions WHERE visitor_since = 1`);
+  await db.admin.query(`
+    INSERT INTO conversation.session_notes (workspace_id, session_id, request_id, after_message_id, author_id, author_name, content)
+    SELECT workspace_id, session_id, session_id, last_message_id, 'a', 'A', 'n' FROM conversation.sessions`);
   // A backlog in the outbox, as after a quota outage of an hour.
   await db.admin.query(`
     INSERT INTO conversation.outbox
@@ -312,6 +316,18 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
       for (const state of HANDED_OFF_STATES) await listHandoffs(database, workspaceId, state);
       await readContactMessage(database, { workspaceId, sessionId, contactId: requestId });
       await finishContactMessages(database, { workspaceId, sessionId });
+    },
+  ],
+  [
+    "adding and listing private notes",
+    async (database) => {
+      const { workspaceId, sessionId } = await findDoneTurn();
+      const session = { workspaceId, sessionId };
+      const request = { ...session, requestId: randomUUID() };
+      await lockSession(database, session);
+      await insertNote(database, { ...request, text: "Hello", authorId: "a", authorName: "A" }, 200);
+      expect(await hasNote(database, request)).toBe(true);
+      expect(await listNotes(database, session)).not.toEqual([]);
     },
   ],
   [

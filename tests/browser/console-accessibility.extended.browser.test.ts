@@ -127,6 +127,7 @@ describeInBrowser("accessibility of the console's screens", (fixture) => {
     const { page } = await openConsole(fixture, { viewport: { width: 375, height: 640 } });
     await page.signIn();
     await page.button("Open the menu").press("Enter");
+    await eventually(() => page.focusedName()).toBe("Close the menu");
     await page.tab.keyboard.press("Escape");
     await eventually(() => page.focusedName()).toBe("Open the menu");
     for (const name of ["Usage", "Usage"]) {

@@ -75,7 +75,7 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
     { path: `/webhooks/${endpoint?.id}`, heading: `${bot}.example/events`, link: "Webhooks", text: "All events" },
     { path: "/emails", heading: "E-mail", link: "E-mail", text: `${bot}@example.com` },
     { path: "/usage", heading: "Usage", link: "Usage", text: "By month" },
-    { path: "/audit-log", heading: "Audit log", link: "Audit log", text: "Added the document" },
+    { path: "/audit-log", heading: "Audit log", link: "Audit log", text: "Added the" },
     { path: "/no-such-page", heading: "Page not found", text: "It may be misspelt." },
     { path: "/bots/no-such-bot", heading: "Bot not found", link: "Bots", text: "no bot with the short name" },
     {

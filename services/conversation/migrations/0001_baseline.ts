@@ -23,7 +23,7 @@ export async function down(knex: Knex): Promise<void> {
       conversation.webhook_deliveries, conversation.webhook_endpoints, conversation.usage_events, conversation.events,
       conversation.bot_reply_counts, conversation.reply_counts, conversation.turn_totals, conversation.closed_months, conversation.outbox,
       conversation.refusal_counts, conversation.closed_turns, conversation.edges, conversation.turns,
-      conversation.workspace_deletions, conversation.erasures, conversation.messages, conversation.session_notes, conversation.session_visitors, conversation.sessions,
+      conversation.workspace_deletions, conversation.erasures, conversation.messages, conversation.session_notes, conversation.agents, conversation.session_visitors, conversation.sessions,
       conversation.evaluation_runs, conversation.evaluation_cases, conversation.knowledge_embeddings, conversation.knowledge_words,
       conversation.knowledge_chunks, conversation.source_texts, conversation.knowledge_pages, conversation.knowledge_sites,
       conversation.knowledge_sources,

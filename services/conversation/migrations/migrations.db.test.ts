@@ -98,6 +98,7 @@ async function fill() {
      VALUES ($1, $2, $2, 1, 'a', 'A', 'n')`,
     [workspaceId, sessionId],
   );
+  await db.database.query("INSERT INTO conversation.agents VALUES ($1, 'a', 'A', now())", [workspaceId]);
   await db.database.query("INSERT INTO conversation.reply_counts VALUES ($1, now(), 1, 1, 0, '{1}')", [workspaceId]);
   await db.database.query("INSERT INTO conversation.bot_reply_counts VALUES ($1, now(), $2, now(), 1)", [
     workspaceId,
@@ -139,7 +140,7 @@ async function rowCounts() {
 test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(39);
+  expect(Object.keys(before)).toHaveLength(40);
   expect(Object.values(before)).not.toContain(0);
   const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);

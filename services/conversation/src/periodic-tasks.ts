@@ -6,7 +6,7 @@ import type { Config } from "./config.ts";
 import { type EmailSender, keepEmails } from "./emails/index.ts";
 import type { VisitorEraser } from "./erasures/erasures.worker.ts";
 import { createUsageEventsTask, forgetOldUsageEvents } from "./events/index.ts";
-import { expireHandoffs, type HandoffMetrics } from "./handoff/index.ts";
+import { expireHandoffs, forgetAgents, type HandoffMetrics } from "./handoff/index.ts";
 import type { KeyUses } from "./keys/key-uses.worker.ts";
 import type { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { createCloseMonthsTask, createPruneTurnsTask, type PruneTurnsDeps } from "./months/index.ts";
@@ -52,6 +52,7 @@ const KEEP_WEBHOOKS_INTERVAL_MS = 10 * 60_000;
 const SEND_EMAILS_INTERVAL_MS = 5_000;
 const KEEP_EMAILS_INTERVAL_MS = 10 * 60_000;
 const EXPIRE_HANDOFFS_INTERVAL_MS = 5_000;
+const FORGET_AGENTS_INTERVAL_MS = 60 * 60_000;
 
 export type PeriodicTasksDeps = Shard &
   Omit<ReconcileDeps, "quota"> & {
@@ -169,6 +170,7 @@ export function createPeriodicTasks(
       intervalMs: EXPIRE_HANDOFFS_INTERVAL_MS,
       run: (signal) => expireHandoffs({ database, metrics: deps.handoffMetrics }, signal),
     },
+    { name: "forget agents", intervalMs: FORGET_AGENTS_INTERVAL_MS, run: () => forgetAgents(database) },
     { name: "count replies by workspace", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createReplyCountTask(database) },
     { name: "count replies by bot", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createBotReplyCountTask(database) },
     { name: "store key uses", intervalMs: STORE_KEY_USES_INTERVAL_MS, run: () => keyUses.store() },

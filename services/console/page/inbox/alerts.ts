@@ -2,8 +2,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useSyncExternalStore } from "react";
 import { useSession } from "../api/session.ts";
 import { t } from "../i18n/t.tsx";
-import { findNews } from "./find-news.ts";
-import { followHandoffs, type HandedOff, readHandoffs, subscribeToHandoffs } from "./handoffs-store.ts";
+import { findNews, type News, type NewsKind } from "./find-news.ts";
+import { followHandoffs, readHandoffs, subscribeToHandoffs } from "./handoffs-store.ts";
 
 const STORAGE_KEY = "parley-inbox-alerts";
 const TONES_HZ = [660, 880];
@@ -65,17 +65,18 @@ export function useAlerts(): void {
   }, [isOn, agentId, navigate]);
 }
 
-const TITLES = {
-  requested: t("A visitor waits for a person"),
-  assigned: t("A visitor has written"),
-  bot: t("A visitor has left a message"),
+const TITLES: Readonly<Record<NewsKind, string>> = {
+  waiting: t("A visitor waits for a person"),
+  left: t("A visitor has left a message"),
+  handed: t("A colleague has handed you a conversation"),
+  written: t("A visitor has written"),
 };
 
-function notify({ id, excerpt, handoff, contact }: HandedOff, open: (id: string) => void): void {
+function notify({ kind, conversation: { id, excerpt, contact } }: News, open: (id: string) => void): void {
   try {
     // With the same tag, the browser replaces the notification of another window of the console.
-    const notification = new Notification(TITLES[handoff.state], {
-      body: (handoff.state === "bot" && contact?.excerpt) || excerpt,
+    const notification = new Notification(TITLES[kind], {
+      body: (kind === "left" && contact?.excerpt) || excerpt,
       tag: `parley ${id}`,
     });
     notification.onclick = () => {

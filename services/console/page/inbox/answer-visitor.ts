@@ -1,9 +1,14 @@
 import { toConnectError } from "../api/response-error.ts";
 import { fetchWithSession } from "../api/session-fetch.ts";
+import type { Colleague } from "./handoffs-store.ts";
 
 /** Changes who answers the visitor. The console's server adds who asks for it. Throws like fetchWithSession, and ConnectError. */
 export const changeHandoff = (sessionId: string, action: "take" | "assign" | "resolve" | "contact_done" | "typing") =>
   post(sessionId, "handoff", { action });
+
+/** Hands the conversation to a colleague. Throws as changeHandoff. */
+export const handTo = (sessionId: string, { id, name }: Colleague) =>
+  post(sessionId, "handoff", { action: "assign", colleague: { id, name } });
 
 /** Sends a message to the visitor. A repeat with the same `requestId` sends nothing. Throws as changeHandoff. */
 export const sendAnswer = (sessionId: string, text: string, requestId: string) =>

@@ -6,11 +6,12 @@ import { Button } from "../components/button.tsx";
 import { isolate } from "../i18n/language.ts";
 import { t } from "../i18n/t.tsx";
 import { changeHandoff } from "./answer-visitor.ts";
+import { HandOver } from "./hand-over.tsx";
 import type { HandedOff } from "./handoffs-store.ts";
 
 type ActionsProps = { sessionId: string; conversation: HandedOff | undefined; onChanged: () => void };
 
-/** Takes the conversation, takes it over from another agent, or gives it back to the bot. */
+/** Takes the conversation, takes it over from another agent, hands it to a colleague, or gives it back to the bot. */
 export function HandoffActions({ sessionId, conversation, onChanged }: ActionsProps) {
   const announce = useAnnounce();
   const { agent_id: agentId } = useSession();
@@ -33,6 +34,7 @@ export function HandoffActions({ sessionId, conversation, onChanged }: ActionsPr
           {t("Take over from {name}", { name: isolate(agent.name) })}
         </Button>
       )}
+      <HandOver sessionId={sessionId} current={agent} onChanged={onChanged} />
       {conversation !== undefined && conversation.handoff.state !== "bot" && (
         <Button isDisabled={isPending} onClick={() => mutate("resolve")}>
           {t("Back to the bot")}

@@ -13,14 +13,19 @@ export type HandedOff = {
   notes: number;
   /** When the state last changed; if the bot answers, when `contact` was left. */
   since: string;
-  handoff: { state: "bot" | "requested" | "assigned"; agent?: { id: string; name: string } };
+  handoff: { state: "bot" | "requested" | "assigned"; reason: string; agent?: { id: string; name: string } };
   /** The last message that the visitor has left for the team; undefined if there is none that the team is not done with. */
   contact?: { email: string; excerpt: string; created_at: string };
 };
 
+/** A person who answers visitors. `is_here`: the person's inbox is open. */
+export type Colleague = { id: string; name: string; is_here: boolean };
+
 export type Handoffs = {
   /** Those that wait first, in each group the longest time first; undefined until the first list arrives. */
   conversations: readonly HandedOff[] | undefined;
+  /** Those whose inbox is open or was lately, by name; with the member, and empty until the first list arrives. */
+  agents: readonly Colleague[];
   /** Whether nothing new can arrive for some seconds now. */
   isOffline: boolean;
 };
@@ -30,7 +35,9 @@ const HANDOFFS_PATH = "/api/handoffs/live/";
 const OFFLINE_AFTER_MS = 10_000;
 const REOPEN_MS = 3_000;
 
-let state: Handoffs = { conversations: undefined, isOffline: false };
+const EMPTY: Handoffs = { conversations: undefined, agents: [], isOffline: false };
+
+let state = EMPTY;
 let source: EventSource | undefined;
 let reopenTimer: ReturnType<typeof setTimeout> | undefined;
 let offlineTimer: ReturnType<typeof setTimeout> | undefined;
@@ -52,8 +59,8 @@ function open(): void {
   source.addEventListener("handoffs", ({ data }: MessageEvent<string>) => {
     clearTimeout(offlineTimer);
     offlineTimer = undefined;
-    const { conversations } = JSON.parse(data) as { conversations: HandedOff[] };
-    setState({ conversations, isOffline: false });
+    const { conversations, agents } = JSON.parse(data) as { conversations: HandedOff[]; agents: Colleague[] };
+    setState({ conversations, agents, isOffline: false });
   });
   source.addEventListener("error", () => {
     awaitList();
@@ -82,7 +89,7 @@ export function followHandoffs(): () => void {
   return () => {
     if (--followers > 0) return;
     close();
-    setState({ conversations: undefined, isOffline: false });
+    setState(EMPTY);
   };
 }
 

@@ -50,7 +50,9 @@ export function handoffRoutes(app: FastifyInstance, { authenticate, callEdge, on
     const { authorization } = await authenticate(request);
     const signal = AbortSignal.any([responseCloseSignal(reply), stopping.signal]);
     const timeouts = { headersTimeout: CALL_TIMEOUT_MS, bodyTimeout: SILENCE_TIMEOUT_MS };
-    return forward(request, reply, { path: "/api/handoffs/live/", headers: { authorization }, signal, ...timeouts });
+    const query = new URLSearchParams({ agent_name: readAgent(authorization).name });
+    const path = `/api/handoffs/live/?${query}`;
+    return forward(request, reply, { path, headers: { authorization }, signal, ...timeouts });
   });
   app.get<{ Params: { id: string } }>(
     "/api/conversations/:id/notes/",
@@ -74,7 +76,10 @@ export function handoffRoutes(app: FastifyInstance, { authenticate, callEdge, on
       },
       async (request, reply) => {
         const authorization = request.forwardedAuthorization;
-        const body = JSON.stringify({ ...readObject(request.body), agent: readAgent(authorization) });
+        const { colleague, ...given } = readObject(request.body) as { colleague?: unknown };
+        // Only assign may name somebody else.
+        const isForColleague = colleague !== undefined && "action" in given && given.action === "assign";
+        const body = JSON.stringify({ ...given, agent: isForColleague ? colleague : readAgent(authorization) });
         const signal = AbortSignal.any([responseCloseSignal(reply), AbortSignal.timeout(CALL_TIMEOUT_MS)]);
         return forward(request, reply, {
           path: `/api/conversations/${encodeURIComponent(request.params.id)}/${action}/`,

@@ -184,6 +184,15 @@ export const SESSIONS = `
     ALTER COLUMN author_name SET STATISTICS 0,
     ALTER COLUMN content SET STATISTICS 0;
 
+  -- The people of the team whose inbox was open, with the last time.
+  CREATE TABLE conversation.agents (
+    workspace_id text NOT NULL,
+    agent_id     text NOT NULL,
+    name         text NOT NULL,
+    seen_at      timestamptz NOT NULL,
+    PRIMARY KEY (workspace_id, agent_id)
+  );
+
   -- One row for each request to erase a visitor, until nothing of the visitor is left.
   CREATE TABLE conversation.erasures (
     workspace_id text NOT NULL,

@@ -20,6 +20,7 @@ import {
   transaction,
 } from "@parley/service-kit";
 import { sessionNotFound, toContactMessage } from "../sessions/index.ts";
+import { listColleagues, seeAgent } from "./agents.store.ts";
 import { finishContactMessages } from "./contact-messages.store.ts";
 import type { HandoffMetrics } from "./handoff.metrics.ts";
 import { assignHandoff, type Change, readHandoffState, resolveHandoff, takeHandoff } from "./handoff.store.ts";
@@ -62,11 +63,13 @@ export function createHandoffHandlers({
     },
     addNote: (request, { signal }) => handleAddNote({ database: calls.databaseFor(signal), auditLog }, request),
     listNotes: (request, { signal }) => handleListNotes(calls.databaseFor(signal), request),
-    async listHandoffs({ workspaceId }, { signal }) {
-      if (!isWorkspaceId(workspaceId)) return { sessions: [] };
+    async listHandoffs({ workspaceId, follower }, { signal }) {
+      if (!isWorkspaceId(workspaceId)) return { sessions: [], colleagues: [] };
       // Each open inbox reads the list every few seconds.
       calls.refuseIfOverloaded();
       const database = calls.databaseFor(signal);
+      if (follower !== undefined) await seeAgent(database, workspaceId, follower);
+      const colleagues = await listColleagues(database, workspaceId);
       const lists = [];
       for (const state of HANDED_OFF_STATES) lists.push(await listHandoffs(database, workspaceId, state));
       return {
@@ -75,6 +78,7 @@ export function createHandoffHandlers({
           handoff: toHandoffMessage(handoff),
           ...(contact && { contact: toContactMessage(contact) }),
         })),
+        colleagues: colleagues.map(({ id, name, isHere }) => ({ agent: { id, name }, isHere })),
       };
     },
   };
@@ -112,9 +116,9 @@ async function applyAction(connection: Queryable, request: ChangeHandoffRequest)
   if (request.action === "contact_done") return undefined;
   if (request.action === "resolve") return resolveHandoff(connection, request);
   const agent = requireAgent(request);
-  return request.action === "take"
-    ? takeHandoff(connection, request, agent)
-    : assignHandoff(connection, request, agent);
+  if (request.action === "take") return takeHandoff(connection, request, agent);
+  // A member who takes a session over from a colleague has taken it.
+  return assignHandoff(connection, request, agent, request.member === agent.id ? "taken" : "assigned");
 }
 
 function report(metrics: HandoffMetrics, change: Change): void {

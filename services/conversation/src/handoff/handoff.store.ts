@@ -99,12 +99,15 @@ const takeStatement = changeStatement<Assignment>("take_handoff", {
   data: CHANGE_DATA,
 });
 
-const assignStatement = changeStatement<Assignment>("assign_handoff", {
-  set: `handoff_reason = 'assigned', ${ASSIGN}`,
+const assignStatement = changeStatement<Assignment & { reason: AssignReason }>("assign_handoff", {
+  set: `handoff_reason = :reason::text, ${ASSIGN}`,
   where: "(s.handoff_state IS DISTINCT FROM 'assigned' OR s.agent_id <> :agentId)",
   event: "handoff.assigned",
   data: CHANGE_DATA,
 });
+
+/** Whether the agent took the session, or somebody else gave it to the agent. */
+export type AssignReason = "taken" | "assigned";
 
 const BACK_TO_BOT = "handoff_state = NULL, handoff_requested_at = NULL, handoff_expires_at = NULL";
 
@@ -132,8 +135,12 @@ export const takeHandoff = (database: Queryable, session: SessionKey, agent: Age
   change(database, takeStatement({ ...session, agentId: agent.id, agentName: agent.name }));
 
 /** Gives the session to an agent, whoever had it. Returns undefined if the agent has it. */
-export const assignHandoff = (database: Queryable, session: SessionKey, agent: Agent) =>
-  change(database, assignStatement({ ...session, agentId: agent.id, agentName: agent.name }));
+export const assignHandoff = (
+  database: Queryable,
+  session: SessionKey,
+  agent: Agent,
+  reason: AssignReason = "assigned",
+) => change(database, assignStatement({ ...session, agentId: agent.id, agentName: agent.name, reason }));
 
 /** Gives the session back to the bot. Returns undefined if the bot has it. */
 export const resolveHandoff = (database: Queryable, session: SessionKey) => change(database, resolveStatement(session));

@@ -1,3 +1,4 @@
+export { forgetAgents } from "./agents.store.ts";
 export { readContactMessage } from "./contact-messages.store.ts";
 export { createHandoffMetrics, type HandoffMetrics, registerHandoffGauges } from "./handoff.metrics.ts";
 export { createHandoffHandlers } from "./handoff.rpc.ts";

@@ -49,6 +49,7 @@ const TABLES = [
   "tools",
   "moderation_patterns",
   "answers",
+  "agents",
   "api_keys",
   "identity_keys",
   "evaluation_cases",
@@ -65,8 +66,8 @@ const TABLES = [
 ] as const;
 
 /**
- * Deletes a workspace's bots with their tools, patterns, answers, keys, evaluations and sites, its identity keys, its requests to erase visitors, its
- * counts of refusals, its webhook endpoints and its recipients of e-mail. The housekeeping of webhooks deletes their deliveries.
+ * Deletes a workspace's bots with their tools, patterns, answers, keys, evaluations and sites, its identity keys, its agents, its requests to erase
+ * visitors, its counts of refusals, its webhook endpoints and its recipients of e-mail. The housekeeping of webhooks deletes their deliveries.
  */
 export async function deleteBots(database: Database, workspaceId: string): Promise<void> {
   await transaction(database, async (connection) => {

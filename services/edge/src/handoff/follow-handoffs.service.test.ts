@@ -13,19 +13,19 @@ const conversation = (id: string, activity = "1", notes = 0) => ({
 function follow() {
   vi.useFakeTimers();
   const [bus, controller] = [new LocalLiveBus(), new AbortController()];
-  const state = { list: [conversation("a")], reads: 0, isDown: false };
+  const state = { list: [conversation("a")], agents: [] as object[], reads: 0, isDown: false };
   const written: string[][] = [];
   const list = async () => {
     state.reads++;
     if (state.isDown) throw new Error("unavailable");
-    return { conversations: state.list };
+    return { conversations: state.list, agents: state.agents };
   };
   const write = (event: string, data: object) => {
     expect(event).toBe("handoffs");
     written.push((data as { conversations: typeof state.list }).conversations.map(({ id }) => id));
     return undefined;
   };
-  const first = { conversations: state.list };
+  const first = { conversations: state.list, agents: [] };
   const ended = followHandoffs({ bus, list }, "w", { write }, { first, signal: controller.signal });
   onTestFinished(async () => {
     controller.abort();
@@ -51,6 +51,9 @@ test("writes the list at first, and after a signal of the workspace if it has ch
   bus.publish({ workspaceId: "w", sessionId: "a", type: "changed" });
   await vi.advanceTimersByTimeAsync(600);
   expect(written).toHaveLength(3);
+  state.agents = [{ id: "ben", name: "Ben", is_here: true }];
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect(written).toHaveLength(4);
 });
 
 test("finds a change without a signal, and after an outage of the conversation service", async () => {

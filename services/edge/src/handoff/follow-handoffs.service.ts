@@ -5,7 +5,7 @@ const POLL_MS = 3_000;
 /** Bounds the reads while many visitors write. */
 const MIN_PAUSE_MS = 500;
 
-/** What of a conversation decides whether the list has changed. */
+/** What decides whether the list has changed. */
 type Listed = {
   conversations: {
     id: string;
@@ -14,9 +14,10 @@ type Listed = {
     notes: number;
     contact?: { created_at: string };
   }[];
+  agents: object[];
 };
 
-type Deps<T extends Listed> = { bus: LiveBus; list: (workspaceId: string) => Promise<T> };
+type Deps<T extends Listed> = { bus: LiveBus; list: () => Promise<T> };
 
 /** Writes a workspace's list of conversations with people, and again after each change, until the signal is aborted. */
 export async function followHandoffs<T extends Listed>(
@@ -44,7 +45,7 @@ export async function followHandoffs<T extends Listed>(
       await alarm.wait(POLL_MS);
       if (signal.aborted) return;
       // If the conversation service is away, the next poll reads again.
-      listed = await list(workspaceId).catch(() => undefined);
+      listed = await list().catch(() => undefined);
     }
   } finally {
     unsubscribe();
@@ -53,7 +54,14 @@ export async function followHandoffs<T extends Listed>(
   }
 }
 
-const versionOf = ({ conversations }: Listed) =>
-  conversations
-    .map(({ contact, ...each }) => [each.id, each.since, each.last_activity_at, each.notes, contact?.created_at])
-    .join();
+const versionOf = ({ conversations, agents }: Listed) =>
+  JSON.stringify([
+    conversations.map(({ contact, ...each }) => [
+      each.id,
+      each.since,
+      each.last_activity_at,
+      each.notes,
+      contact?.created_at,
+    ]),
+    agents,
+  ]);

@@ -7,6 +7,7 @@ export { isApiRoute, REQUEST_ID_HEADER, routeOf } from "./request.ts";
 export {
   eventStream,
   FORBIDDEN,
+  INVALID_PARAMETER,
   inKiB,
   json,
   NO_STORE,

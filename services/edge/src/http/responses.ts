@@ -83,6 +83,8 @@ export const OPERATOR_REFUSALS: RouteResponses = {
   ),
 };
 
+export const INVALID_PARAMETER = refused("A parameter is unknown, repeated or invalid.", "invalid_parameter");
+
 /** The refusal of each endpoint that needs a role in the workspace. */
 export const FORBIDDEN = refused("The token does not give a role that permits the request.", "forbidden");
 

@@ -4,9 +4,9 @@ import { isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import Type from "typebox";
 import { operatorEndpoint } from "../auth/index.ts";
-import { HttpError, NO_STORE, refused, unavailableError } from "../http/index.ts";
+import { HttpError, INVALID_PARAMETER, NO_STORE, refused, unavailableError } from "../http/index.ts";
 import { POLICIES } from "../rate-limits/index.ts";
-import { COUNTED, INVALID_PARAMETER, type SessionDeps } from "./list-sessions.route.ts";
+import { COUNTED, type SessionDeps } from "./list-sessions.route.ts";
 import { NoQuery } from "./session-query.ts";
 
 const TIMEOUT_MS = 3_000;

@@ -7,10 +7,10 @@ import { pickEncoding } from "@parley/widget";
 import type { FastifyInstance } from "fastify";
 import Type from "typebox";
 import { describeLimit, operatorEndpoint, userBucket } from "../auth/index.ts";
-import { HttpError, NO_STORE, refused } from "../http/index.ts";
+import { HttpError, INVALID_PARAMETER, NO_STORE, refused } from "../http/index.ts";
 import { POLICIES } from "../rate-limits/index.ts";
 import { type ExportDeps, toSmallPieces } from "./export-session.route.ts";
-import { INVALID_PARAMETER, translateSessionQueryError } from "./list-sessions.route.ts";
+import { translateSessionQueryError } from "./list-sessions.route.ts";
 import { CsvExportQuery, ExportQuery, toExport } from "./session-query.ts";
 import { ExportLine } from "./transcript.ts";
 

@@ -6,12 +6,20 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Type, { type Static } from "typebox";
 import { admitVisitor, type KeyResolver, TOO_MANY_UNKNOWN_KEYS } from "../auth/index.ts";
 import { MessageSource, PublicKey } from "../chat/index.ts";
-import { endpoint, json, type Operation, refused, unavailableError, WIDGET_REFUSALS } from "../http/index.ts";
+import {
+  endpoint,
+  INVALID_PARAMETER,
+  json,
+  type Operation,
+  refused,
+  unavailableError,
+  WIDGET_REFUSALS,
+} from "../http/index.ts";
 import { type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { MessageAgent, toShownSource } from "../turns/index.ts";
 import { requireVerifiedVisitor, VISITOR_REFUSED } from "../visitors/index.ts";
 import { SessionParams, sessionNotFound } from "./delete-session.route.ts";
-import { INVALID_PARAMETER, translateSessionQueryError } from "./list-sessions.route.ts";
+import { translateSessionQueryError } from "./list-sessions.route.ts";
 import { MESSAGE_ID, Session, time } from "./transcript.ts";
 
 export type HistoryDeps = {

@@ -3,7 +3,7 @@ import { SessionAdminService, type SessionSummary } from "@parley/rpc/conversati
 import type { FastifyInstance } from "fastify";
 import Type, { type Static } from "typebox";
 import { type AuthDeps, operatorEndpoint } from "../auth/index.ts";
-import { invalidParameter, json, refused, unavailableError } from "../http/index.ts";
+import { INVALID_PARAMETER, invalidParameter, json, unavailableError } from "../http/index.ts";
 import { POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { ListQuery, toList } from "./session-query.ts";
 import { Session } from "./transcript.ts";
@@ -39,8 +39,6 @@ const Page = Type.Object({
   conversations: Type.Array(Conversation),
   next_cursor: Type.Unsafe<string | null>({ type: ["string", "null"], description: "null after the last page." }),
 });
-
-export const INVALID_PARAMETER = refused("A parameter is unknown, repeated or invalid.", "invalid_parameter");
 
 /** What POLICIES.conversations counts. */
 export const COUNTED = "requests to list, delete and erase";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Route } from "playwright-core";
+import type { BrowserContext, Route } from "playwright-core";
 import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE, requestOwnersToken } from "../system/console.ts";
 import { addBot } from "./console-bot.ts";
@@ -118,6 +118,40 @@ describeInBrowser("the console's inbox", (fixture) => {
       .getByRole("link", { name: new RegExp(visitor.id) })
       .getByText("You answer")
       .waitFor();
+  }, 60_000);
+
+  it("hands a conversation to a colleague with the keyboard alone, whose inbox shows it at once", async () => {
+    const bot = await addHandoffBot(fixture);
+    const visitor = await startVisitor(fixture, bot);
+    await visitor.say("Hello");
+    const { page: colleague, context } = await openConsole(fixture);
+    const shown = await fakeNotifications(colleague, context);
+    await colleague.signInAs("demo-agent", "/inbox?show=mine");
+    await colleague.button("Turn on notifications").click();
+    await colleague.button("Turn off notifications").waitFor();
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.tab;
+    await page.signIn(`/inbox/${visitor.sessionId}`, visitor.id);
+    await page.button("Take").click();
+    await page.field("Your answer").waitFor();
+    await page.button("Hand to a colleague").waitFor();
+    await page.tabTo("Hand to a colleague", "Shift+Tab");
+    await keyboard.press("Enter");
+    const item = page.tab.getByRole("menuitem", { name: /Demo agent/ });
+    await item.getByText("Inbox is open").waitFor();
+    await page.savePicture("hand-over");
+    expect(await page.findAxeViolations()).toEqual([]);
+    await keyboard.press("Enter");
+    await eventually(() => page.announcement.innerText()).toMatch(/^The conversation was handed to .*Demo agent/);
+    await page.tab.getByText(/Demo agent\W answers/).waitFor();
+    expect(await page.field("Your answer").count()).toBe(0);
+    await colleague.tab
+      .getByRole("link", { name: new RegExp(visitor.id) })
+      .getByText("You answer")
+      .waitFor();
+    await eventually(shown).toEqual(["A colleague has handed you a conversation: Hello"]);
+    expect(await visitor.state()).toMatchObject({ state: "assigned", agent: { name: "Demo agent" } });
+    expect(page.problems).toEqual([]);
   }, 60_000);
 
   it("keeps an answer that could not be sent, and sends it once", async () => {
@@ -273,31 +307,13 @@ describeInBrowser("the console's inbox", (fixture) => {
   it("notifies of a visitor who waits, after the agent has turned notifications on", async () => {
     const bot = await addHandoffBot(fixture);
     const { page, context } = await openConsole(fixture);
-    await context.grantPermissions(["notifications"]);
-    await page.tab.addInitScript(() => {
-      const shown: string[] = [];
-      const byTag = new Map<string, FakeNotification>();
-      class FakeNotification {
-        static permission = "granted";
-        static requestPermission = async () => "granted";
-        onclick?: () => void;
-        constructor(title: string, { body, tag }: { body: string; tag: string }) {
-          shown.push(`${title}: ${body}`);
-          byTag.set(tag, this);
-        }
-      }
-      const clickNotification = (tag: string) => byTag.get(tag)?.onclick?.();
-      Object.assign(globalThis, { Notification: FakeNotification, shown, clickNotification });
-      // As in a window behind another one.
-      document.hasFocus = () => false;
-    });
+    const shown = await fakeNotifications(page, context);
     await page.signIn("/inbox", "Inbox");
     await page.button("Turn on notifications").click();
     await page.button("Turn off notifications").waitFor();
     await page.openScreen("Keys");
     const visitor = await startVisitor(fixture, bot);
     await visitor.say("Is anybody there?");
-    const shown = () => page.tab.evaluate(() => (globalThis as unknown as { shown: string[] }).shown);
     await visitor.leaveMessage("Where is my order?");
     await eventually(shown).toContain("A visitor has left a message: Where is my order?");
     await visitor.askForPerson();
@@ -318,6 +334,28 @@ const bubbles = (page: ConsolePage) =>
   page.tab
     .locator(".bubble.visitor > p, .reply:has(.badge.neutral) .markdown")
     .evaluateAll((all) => all.map((element) => (element as HTMLElement).innerText.trim()));
+
+/** Records the notifications of a window that is behind another one. Returns what reads their texts. */
+async function fakeNotifications(page: ConsolePage, context: BrowserContext): Promise<() => Promise<string[]>> {
+  await context.grantPermissions(["notifications"]);
+  await page.tab.addInitScript(() => {
+    const shown: string[] = [];
+    const byTag = new Map<string, FakeNotification>();
+    class FakeNotification {
+      static permission = "granted";
+      static requestPermission = async () => "granted";
+      onclick?: () => void;
+      constructor(title: string, { body, tag }: { body: string; tag: string }) {
+        shown.push(`${title}: ${body}`);
+        byTag.set(tag, this);
+      }
+    }
+    const clickNotification = (tag: string) => byTag.get(tag)?.onclick?.();
+    Object.assign(globalThis, { Notification: FakeNotification, shown, clickNotification });
+    document.hasFocus = () => false;
+  });
+  return () => page.tab.evaluate(() => (globalThis as unknown as { shown: string[] }).shown);
+}
 
 async function addHandoffBot({ service }: BrowserFixture): Promise<string> {
   const slug = await addBot(service);

@@ -711,6 +711,7 @@ const decisions: Section[] = [
       16: "An `email` that is not one address gets 400 `invalid_email`, and a `message` above 4,000 characters 400 `message_too_long`; both name the field. The other refusals and the rate limit are those of `POST /api/chat/handoff/`.",
       17: "`GET /api/handoffs/` lists the conversations with such a message last, with it as `contact`, until the action `contact_done`. The lines of `export.ndjson` have `contact_messages` in the session; `export.csv` and the transcript do not.",
       18: "`POST /api/conversations/{session_id}/notes/` `{text, agent}` adds a private note: 204. A session may have 200: then 409 `too_many_notes`. `GET` lists the notes with author, time and place. No visitor, prompt, export, event or webhook gets a note.",
+      19: "With `agent_name`, `GET /api/handoffs/live/` lists a caller that may answer among the `agents`: who followed the list in the last 30 days, and `is_here` in the last 30 s. An agent that a member assigned to itself has the reason `taken`, another one `assigned`.",
     },
   },
 ];

@@ -8,7 +8,7 @@ import { AGENT, ORDER_TOOL, SITE_URL, type TenantData, WEBHOOK_URL } from "./rpc
 
 export type TenantDataWithKey = TenantData & { publicKey: string };
 
-/** Creates a tenant with one bot, session, note, turn, pattern, source, site, tool, evaluation case, identity key, webhook, recipient of e-mail and credit, and returns their identifiers. */
+/** Creates a tenant with one bot, session, note, agent, turn, pattern, source, site, tool, evaluation case, identity key, webhook, recipient of e-mail and credit, and returns their identifiers. */
 export async function createTenantData(system: SharedSystem): Promise<TenantDataWithKey> {
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug, publicKey } = tenant;
@@ -65,6 +65,12 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
     `INSERT INTO conversation.session_notes (workspace_id, session_id, request_id, after_message_id, author_id, author_name, content)
      VALUES ($1, $2, $2, $3, $4, $5, 'a note about ' || $1::text) RETURNING note_id`,
     [workspaceId, ids.sessionId, ids.messageId, AGENT.id, AGENT.name],
+  );
+  await queryFirstRow(
+    system.database,
+    `INSERT INTO conversation.agents (workspace_id, agent_id, name, seen_at)
+     VALUES ($1, $2, 'a colleague in ' || $1::text, now()) RETURNING agent_id`,
+    [workspaceId, AGENT.id],
   );
   // ListUsageByBot reads bot_reply_counts, which the conversation service updates only once a minute.
   await queryFirstRow(

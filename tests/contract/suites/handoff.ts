@@ -346,6 +346,41 @@ export function handoffSuite(shared: () => ContractSystem): void {
     await system.admin.webhooks.deleteEndpoint({ workspaceId: tenant.workspaceId, id: endpoint.endpoint?.id ?? "" });
   }, 30_000);
 
+  test("a member who follows the list with a name is a colleague, and a viewer is none [D53/19]", async () => {
+    const own = await createTenant(system.admin);
+    const openList = async (role: string, sub: string, query: string) => {
+      const controller = new AbortController();
+      onTestFinished(() => controller.abort());
+      const headers = bearer(await system.sso.sign({ ...memberClaims(system, own, sub), roles: [role] }));
+      return api.send({ path: `/api/handoffs/live/${query}`, headers, signal: controller.signal });
+    };
+    const events = eventsOf(await openList("parley-owner", "olga", ""));
+    expect((await events.next()).value?.data).toEqual({ conversations: [], agents: [] });
+    expect((await openList("parley-viewer", "vera", "?agent_name=Vera")).status).toBe(200);
+    expect((await openList("parley-agent", "a".repeat(201), "?agent_name=Ada")).status).toBe(200);
+    expect((await openList("parley-agent", "cem", "?agent_name=Cem")).status).toBe(200);
+    const agents = [{ id: "cem", name: "Cem", is_here: true }];
+    expect((await events.next()).value?.data).toEqual({ conversations: [], agents });
+    const owner = bearer(await signIn(own));
+    expect(expectOk(await api.call(asOwner("/api/handoffs/", undefined, owner)))).toEqual({ conversations: [], agents });
+    for (const query of [`agent_name=${"a".repeat(201)}`, "agent_name=%20", "name=Cem"])
+      expect(formatRefusal(await api.call(asOwner(`/api/handoffs/live/?${query}`, undefined, owner)))).toBe(
+        formatDetail(400, "invalid_parameter"),
+      );
+  });
+
+  test("a conversation says whether its agent has taken it or got it from a colleague [D53/19]", async () => {
+    const session = await startSession();
+    const path = `/api/conversations/${session}/handoff/`;
+    const assign = async (by: string, agent: object) => {
+      const headers = bearer(await system.sso.sign({ ...memberClaims(system, tenant, by), roles: ["parley-agent"] }));
+      return expectOk(await api.call(asOwner(path, { action: "assign", agent }, headers))).reason;
+    };
+    expect(await assign(ANNA.id, BEN)).toBe("assigned");
+    expect(await assign(ANNA.id, ANNA)).toBe("taken");
+    expect(await assign(ANNA.id, BEN)).toBe("assigned");
+  });
+
   test("a conversation has at most 200 notes [D53/18]", async () => {
     const session = await startSession();
     const insert = `INSERT INTO conversation.session_notes (workspace_id, session_id, request_id, after_message_id, author_id, author_name, content)

@@ -57,6 +57,26 @@ test("the token names the person who answers, whatever the page sends", async ()
   expect(counted).toEqual([["POST /api/conversations/:id/messages/", 409]]);
 });
 
+test("only assign may name a colleague, and the list gets the name of the token", async () => {
+  const received: string[] = [];
+  const { app } = await startRoutes(async (request, response) => {
+    received.push((await text(request)) || String(request.url));
+    response.writeHead(200, { "content-type": "application/json" }).end("{}");
+  });
+  const colleague = { id: "u2", name: "Ben" };
+  const url = "/api/conversations/1/handoff/";
+  for (const payload of [{ action: "assign", colleague }, { action: "take", colleague }, { action: "assign" }])
+    await app.inject({ method: "POST", url, payload: JSON.stringify(payload) });
+  const agent = { id: "u1", name: "Ada" };
+  expect(received.splice(0).map((body) => JSON.parse(body))).toEqual([
+    { action: "assign", agent: colleague },
+    { action: "take", agent },
+    { action: "assign", agent },
+  ]);
+  await app.inject({ url: "/api/handoffs/live/" });
+  expect(received).toEqual(["/api/handoffs/live/?agent_name=Ada"]);
+});
+
 test.each(["", "{", "null", '"text"'])("refuses the body %j", async (payload) => {
   const { app, counted } = await startRoutes((_, response) => response.end());
   const response = await app.inject({ method: "POST", url: "/api/conversations/1/handoff/", payload });

@@ -160,6 +160,7 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
     ],
   },
   "parley.conversation.v1.HandoffService/ListNotes": ofSession,
+  "parley.conversation.v1.HandoffService/ListHandoffs": workspaceOnly(),
   "parley.conversation.v1.BotAdminService/GetBot": bySlug({}),
   "parley.conversation.v1.BotAdminService/UpdateBot": bySlug({ changes: { systemPrompt: "mine now" } }),
   "parley.conversation.v1.BotAdminService/DuplicateBot": bySlug({ newSlug: "copy" }),

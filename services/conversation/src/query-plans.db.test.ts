@@ -19,6 +19,7 @@ import {
 import { deleteRecipient, listRecipients } from "./emails/recipients.store.ts";
 import { listErasures, listSessionsToErase, storeErasure } from "./erasures/erasures.store.ts";
 import { hasDocument, insertCase, insertRun, listCases, listRuns } from "./evaluations/evaluations.store.ts";
+import { listColleagues, seeAgent } from "./handoff/agents.store.ts";
 import { finishContactMessages, leaveContactMessage, readContactMessage } from "./handoff/contact-messages.store.ts";
 import { HANDED_OFF_STATES, listHandoffs } from "./handoff/list-handoffs.store.ts";
 import { hasNote, insertNote, listNotes, lockSession } from "./handoff/notes.store.ts";
@@ -165,6 +166,8 @@ beforeAll(async () => {
   await db.admin.query(`
     INSERT INTO conversation.session_notes (workspace_id, session_id, request_id, after_message_id, author_id, author_name, content)
     SELECT workspace_id, session_id, session_id, last_message_id, 'a', 'A', 'n' FROM conversation.sessions`);
+  await db.admin.query(`
+    INSERT INTO conversation.agents SELECT 'many_' || n, 'a', 'A', now() FROM generate_series(1, ${BOTS}) n`);
   // A backlog in the outbox, as after a quota outage of an hour.
   await db.admin.query(`
     INSERT INTO conversation.outbox
@@ -316,6 +319,13 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
       for (const state of HANDED_OFF_STATES) await listHandoffs(database, workspaceId, state);
       await readContactMessage(database, { workspaceId, sessionId, contactId: requestId });
       await finishContactMessages(database, { workspaceId, sessionId });
+    },
+  ],
+  [
+    "storing and listing colleagues",
+    async (database) => {
+      await seeAgent(database, bot.workspaceId, { id: "a", name: "A" });
+      expect(await listColleagues(database, bot.workspaceId)).toEqual([{ id: "a", name: "A", isHere: true }]);
     },
   ],
   [

@@ -362,7 +362,10 @@ export function handoffSuite(shared: () => ContractSystem): void {
     const agents = [{ id: "cem", name: "Cem", is_here: true }];
     expect((await events.next()).value?.data).toEqual({ conversations: [], agents });
     const owner = bearer(await signIn(own));
-    expect(expectOk(await api.call(asOwner("/api/handoffs/", undefined, owner)))).toEqual({ conversations: [], agents });
+    expect(expectOk(await api.call(asOwner("/api/handoffs/", undefined, owner)))).toEqual({
+      conversations: [],
+      agents,
+    });
     for (const query of [`agent_name=${"a".repeat(201)}`, "agent_name=%20", "name=Cem"])
       expect(formatRefusal(await api.call(asOwner(`/api/handoffs/live/?${query}`, undefined, owner)))).toBe(
         formatDetail(400, "invalid_parameter"),

@@ -25,7 +25,8 @@ const left = (id: string, created_at: string): HandedOff => ({
 });
 
 describe("findNews", () => {
-  const news = (before: HandedOff[] | undefined, now: HandedOff[]) => findNews(before, now, "me").map(({ kind, conversation }) => `${kind} ${conversation.id}`);
+  const news = (before: HandedOff[] | undefined, now: HandedOff[]) =>
+    findNews(before, now, "me").map(({ kind, conversation }) => `${kind} ${conversation.id}`);
 
   it.each([
     ["nothing of the first list", undefined, [waiting("a")], []],
@@ -36,8 +37,18 @@ describe("findNews", () => {
     ["a new message for the team", [], [left("a", "1")], ["left a"]],
     ["a second message for the team", [left("a", "1")], [left("a", "2")], ["left a"]],
     ["no message for the team that was there", [left("a", "1")], [left("a", "1")], []],
-    ["a conversation that was handed on", [assigned("a", "you", "Hi")], [assigned("a", "me", "Hi", "assigned")], ["handed a"]],
-    ["a handed conversation once", [assigned("a", "me", "Hi", "assigned")], [assigned("a", "me", "Hi", "assigned")], []],
+    [
+      "a conversation that was handed on",
+      [assigned("a", "you", "Hi")],
+      [assigned("a", "me", "Hi", "assigned")],
+      ["handed a"],
+    ],
+    [
+      "a handed conversation once",
+      [assigned("a", "me", "Hi", "assigned")],
+      [assigned("a", "me", "Hi", "assigned")],
+      [],
+    ],
     ["no conversation that another agent gets", [waiting("a")], [assigned("a", "you", "Hi", "assigned")], []],
     ["no conversation that the agent takes", [waiting("a")], [assigned("a", "me", "Hi")], []],
   ])("returns %s", (_, before, now, expected) => {

@@ -23,8 +23,11 @@ function newWorkspace() {
       [workspaceId, id, interval],
     );
   const rows = async () =>
-    (await system.admin.query("SELECT agent_id, seen_at FROM conversation.agents WHERE workspace_id = $1", [workspaceId]))
-      .rows as { agent_id: string; seen_at: Date }[];
+    (
+      await system.admin.query("SELECT agent_id, seen_at FROM conversation.agents WHERE workspace_id = $1", [
+        workspaceId,
+      ])
+    ).rows as { agent_id: string; seen_at: Date }[];
   const storedIds = async () => (await rows()).map((row) => row.agent_id);
   const seenAt = async () => (await rows())[0]?.seen_at ?? new Date(0);
   return { list, age, storedIds, seenAt };

@@ -7817,6 +7817,13 @@ export declare type ListHandoffsRequest = Message<"parley.conversation.v1.ListHa
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
+
+  /**
+   * A person of the team who follows the list, and is stored as a colleague. Unset for everybody else.
+   *
+   * @generated from field: parley.conversation.v1.Agent follower = 2;
+   */
+  follower?: Agent | undefined;
 };
 
 /**
@@ -7826,7 +7833,7 @@ export declare type ListHandoffsRequest = Message<"parley.conversation.v1.ListHa
 export declare const ListHandoffsRequestSchema: GenMessage<ListHandoffsRequest>;
 
 /**
- * ListHandoffsResponse lists sessions.
+ * ListHandoffsResponse lists sessions and colleagues.
  *
  * @generated from message parley.conversation.v1.ListHandoffsResponse
  */
@@ -7837,6 +7844,13 @@ export declare type ListHandoffsResponse = Message<"parley.conversation.v1.ListH
    * @generated from field: repeated parley.conversation.v1.HandedOffSession sessions = 1;
    */
   sessions: HandedOffSession[];
+
+  /**
+   * The people who followed the list in the last 30 days, at most 200, by name.
+   *
+   * @generated from field: repeated parley.conversation.v1.Colleague colleagues = 2;
+   */
+  colleagues: Colleague[];
 };
 
 /**
@@ -7844,6 +7858,33 @@ export declare type ListHandoffsResponse = Message<"parley.conversation.v1.ListH
  * Use `create(ListHandoffsResponseSchema)` to create a new message.
  */
 export declare const ListHandoffsResponseSchema: GenMessage<ListHandoffsResponse>;
+
+/**
+ * Colleague is a person of the team who answers visitors.
+ *
+ * @generated from message parley.conversation.v1.Colleague
+ */
+export declare type Colleague = Message<"parley.conversation.v1.Colleague"> & {
+  /**
+   * The person.
+   *
+   * @generated from field: parley.conversation.v1.Agent agent = 1;
+   */
+  agent?: Agent | undefined;
+
+  /**
+   * Whether the person followed the list in the last 30 s.
+   *
+   * @generated from field: bool is_here = 2;
+   */
+  isHere: boolean;
+};
+
+/**
+ * Describes the message parley.conversation.v1.Colleague.
+ * Use `create(ColleagueSchema)` to create a new message.
+ */
+export declare const ColleagueSchema: GenMessage<Colleague>;
 
 /**
  * HandedOffSession is a session that waits for a person, has one, or has a contact message.
@@ -8807,7 +8848,7 @@ export declare const HandoffService: GenService<{
   /**
    * ChangeHandoff changes who answers the visitor of a session.
    * - take: the agent answers, unless another one does. Of several agents who take a session, one wins.
-   * - assign: the agent answers, whoever did before.
+   * - assign: the agent answers, whoever did before. The reason is taken if the agent is the member, else assigned.
    * - resolve: the bot answers again.
    * - contact_done: the team is done with the visitor's contact messages. Who answers does not change.
    * - typing: changes nothing, and succeeds if the agent answers.

@@ -256,8 +256,21 @@ describeInBrowser("the console's inbox", (fixture) => {
     expect(await page.button("Back to the bot").count()).toBe(0);
     expect(await page.findAxeViolations()).toEqual([]);
     await page.savePicture("inbox-left-conversation");
+    // A message that arrives while the agent marks the earlier one stays open.
+    await page.tab.route(
+      "**/handoff/",
+      async (route) => {
+        await visitor.leaveMessage("It has arrived.");
+        await route.continue();
+      },
+      { times: 1 },
+    );
     await page.tabTo("Mark as answered");
     await page.tab.keyboard.press("Enter");
+    await left.getByText("It has arrived.").waitFor();
+    expect(await visitor.state()).toMatchObject({ contact_pending: true });
+    await eventually(() => page.button("Mark as answered").isEnabled()).toBe(true);
+    await page.button("Mark as answered").click();
     await eventually(() => page.button("Mark as answered").count()).toBe(0);
     await left.getByText("It is late.").waitFor();
     expect(await left.getByText("Waits for an e-mail").count()).toBe(0);

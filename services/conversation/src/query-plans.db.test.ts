@@ -318,7 +318,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
       await leaveContactMessage(database, { ...session, requestId, email: "ada@example.com", message: "Hello" });
       for (const state of HANDED_OFF_STATES) await listHandoffs(database, workspaceId, state);
       await readContactMessage(database, { workspaceId, sessionId, contactId: requestId });
-      await finishContactMessages(database, { workspaceId, sessionId });
+      await finishContactMessages(database, { workspaceId, sessionId, contactId: requestId });
     },
   ],
   [

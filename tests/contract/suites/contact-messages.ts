@@ -48,10 +48,16 @@ export function contactMessagesSuite(shared: () => ContractSystem): void {
   };
   const listed = async (session: string) => {
     const { conversations } = expectOk(await api.call({ path: "/api/handoffs/", headers: owner })) as {
-      conversations: { id: string; since: string; contact?: { created_at: string } }[];
+      conversations: { id: string; since: string; contact?: { id: string; created_at: string } }[];
     };
     return conversations.find(({ id }) => id === session);
   };
+
+  const change = (session: string, body: object) =>
+    api.call({ method: "POST", path: `/api/conversations/${session}/handoff/`, headers: owner, body });
+  /** Ends the wait for an e-mail. Returns whether the visitor still waits. */
+  const finish = async (session: string, contact_id: string) =>
+    expectOk(await change(session, { action: "contact_done", contact_id })).contact_pending;
 
   async function startSession(of = tenant, fields: object = {}): Promise<string> {
     const session_id = randomUUID();
@@ -70,20 +76,14 @@ export function contactMessagesSuite(shared: () => ContractSystem): void {
         contact_pending: true,
       });
     const item = await listed(session);
-    expect(item).toMatchObject({ contact: { email: EMAIL, excerpt: MESSAGE }, handoff: { contact_pending: true } });
+    expect(item).toMatchObject({ contact: { id: request_id, email: EMAIL, excerpt: MESSAGE }, handoff: { contact_pending: true } });
     expect(item?.since).toBe(item?.contact?.created_at);
     const asked = await api.call({ ...request({ session_id: session }), path: "/api/chat/handoff/" });
     expect(expectOk(asked)).toMatchObject({ state: "requested", contact_pending: true });
-    const change = (action: string) =>
-      api.call({
-        method: "POST",
-        path: `/api/conversations/${session}/handoff/`,
-        headers: owner,
-        body: { action },
-      });
-    expect(expectOk(await change("resolve"))).toMatchObject({ state: "bot", contact_pending: true });
-    expect(expectOk(await change("contact_done"))).toMatchObject({ state: "bot", contact_pending: false });
-    expect(expectOk(await change("contact_done"))).toMatchObject({ contact_pending: false });
+    const resolved = await change(session, { action: "resolve" });
+    expect(expectOk(resolved)).toMatchObject({ state: "bot", contact_pending: true });
+    expect(await finish(session, request_id.toUpperCase())).toBe(false);
+    expect(await finish(session, request_id)).toBe(false);
     expect(await listed(session)).toBeUndefined();
 
     // The bot does not read it.
@@ -102,6 +102,21 @@ export function contactMessagesSuite(shared: () => ContractSystem): void {
     const { text: csv } = await api.call({ path: "/api/conversations/export.csv", headers: owner });
     expect(csv).toContain(session);
     expect(csv).not.toContain(EMAIL);
+  });
+
+  test("the team is done with the messages that it names, and a later one stays open [D53/17]", async () => {
+    const session_id = await startSession();
+    const [first, second] = [randomUUID(), randomUUID()];
+    for (const request_id of [first, second]) expectOk(await leave({ session_id, request_id }));
+    expect(await finish(session_id, first)).toBe(true);
+    expect(await listed(session_id)).toMatchObject({ contact: { id: second } });
+    expect(await finish(session_id, second)).toBe(false);
+    expect(await listed(session_id)).toBeUndefined();
+    for (const contact_id of [undefined, "x", 1]) {
+      const refused = await change(session_id, { action: "contact_done", contact_id });
+      expect(formatRefusal(refused)).toBe(formatError(400, "invalid_message"));
+      expect(refused.headers.get("parley-error-field")).toBe("contact_id");
+    }
   });
 
   test("a session has at most 3 messages, and a bot without the handoff none [D53/15]", async () => {

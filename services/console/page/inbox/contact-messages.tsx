@@ -6,25 +6,26 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Button } from "../components/button.tsx";
 import { formatDateTime } from "../components/dates.ts";
 import { t } from "../i18n/t.tsx";
-import { changeHandoff } from "./answer-visitor.ts";
+import { finishContact } from "./answer-visitor.ts";
 
 /** What the visitor has left for the team because nobody was there. Shows nothing if there is nothing. */
 export function ContactMessages({ session, onChanged }: { session: SessionDetails; onChanged: () => void }) {
   const announce = useAnnounce();
   const mayAnswer = useMayCall(HandoffService.method.changeHandoff);
   const { mutate, isPending } = useMutation({
-    mutationFn: () => changeHandoff(session.id, "contact_done"),
+    mutationFn: (contactId: string) => finishContact(session.id, contactId),
     onError: (error) => announce(errorText(error), { isError: true }),
     onSettled: onChanged,
   });
-  if (session.contactMessages.length === 0) return null;
+  const last = session.contactMessages.at(-1);
+  if (last === undefined) return null;
   return (
     <section className="panel" aria-labelledby="contact-messages">
       <div className="panel-header">
         <h2 id="contact-messages">{t("Message for the team")}</h2>
         {session.contactPending && <span className="badge waiting">{t("Waits for an e-mail")}</span>}
         {session.contactPending && mayAnswer && (
-          <Button isDisabled={isPending} onClick={() => mutate()}>
+          <Button isDisabled={isPending} onClick={() => mutate(last.id)}>
             {t("Mark as answered")}
           </Button>
         )}

@@ -43,6 +43,7 @@ const leave = (sessionId: string, fields: Fields = {}) =>
   });
 const rowOf = async (sessionId: string) =>
   (await db.admin.query("SELECT * FROM conversation.sessions WHERE session_id = $1", [sessionId])).rows[0];
+const lastIdOf = async (sessionId: string): Promise<string> => (await rowOf(sessionId)).contact_messages.at(-1).id;
 const listedIds = async () =>
   (await listHandoffs(db.database, bot.workspaceId, "contact")).map(({ id, contact }) => [id, contact?.email]);
 
@@ -113,13 +114,42 @@ test("the team's list has the session, the longest wait first, until the team is
   expect(waiting).toMatchObject({ id: second.sessionId, contact: { email: "ada@example.com" } });
   await resolveHandoff(db.database, second);
 
-  await finishContactMessages(db.database, first);
-  await finishContactMessages(db.database, { ...second, workspaceId: "other" });
+  const contactId = randomUUID();
+  await leave(second.sessionId, { requestId: contactId });
+  await finishContactMessages(db.database, { ...first, contactId: await lastIdOf(first.sessionId) });
+  await finishContactMessages(db.database, { ...second, contactId, workspaceId: "other" });
   expect(await listedIds()).toEqual([[second.sessionId, "ada@example.com"]]);
   expect((await findSession(db.database, bot.workspaceId, first.sessionId))?.contactMessages).toHaveLength(2);
   // A later message opens it again.
   expect(await leave(first.sessionId)).toMatchObject({ result: "stored" });
   expect(await listedIds()).toHaveLength(2);
+});
+
+test("the team is done with what it has read: a later message stays open", async () => {
+  const session = await startSession();
+  const [first, second] = [randomUUID(), randomUUID()];
+  await leave(session.sessionId, { requestId: first });
+  await leave(session.sessionId, { requestId: second });
+  for (const contactId of [first, randomUUID()]) {
+    await finishContactMessages(db.database, { ...session, contactId });
+    expect((await rowOf(session.sessionId)).contact_at).not.toBeNull();
+  }
+  await finishContactMessages(db.database, { ...session, contactId: second });
+  expect((await rowOf(session.sessionId)).contact_at).toBeNull();
+});
+
+test("a message that arrives while the team finishes the previous one stays open", async () => {
+  for (let round = 0; round < 10; round++) {
+    const session = await startSession();
+    const contactId = randomUUID();
+    await leave(session.sessionId, { requestId: contactId });
+    await Promise.all([
+      leave(session.sessionId),
+      finishContactMessages(db.database, { ...session, contactId }),
+      finishContactMessages(db.database, { ...session, contactId }),
+    ]);
+    expect((await rowOf(session.sessionId)).contact_at).not.toBeNull();
+  }
 });
 
 test("an erasure removes the messages, and the event's content with them", async () => {

@@ -57,17 +57,24 @@ export async function leaveContactMessage(
   return found && { result: found.isStored ? "repeated" : "limit_reached", handoff: found.handoff };
 }
 
-const finishStatement = defineStatement<{ workspaceId: string; sessionId: string }>(
+/** `contactId` is the last contact message that the team has read. */
+export type FinishedContact = { workspaceId: string; sessionId: string; contactId: string };
+
+const finishStatement = defineStatement<FinishedContact>(
   "finish_contact_messages",
-  `UPDATE conversation.sessions s SET contact_at = NULL WHERE ${CAN_HAND_OFF} AND s.contact_at IS NOT NULL`,
+  `UPDATE conversation.sessions s SET contact_at = NULL
+   WHERE ${CAN_HAND_OFF} AND s.contact_at IS NOT NULL AND s.contact_messages -> -1 ->> 'id' = :contactId::text`,
 );
 
-/** Records that the team is done with a session's contact messages, which stay. Returns false if it was before. */
+/**
+ * Records that the team is done with a session's contact messages, which stay. Changes nothing if a later one has arrived. Returns false if nothing
+ * has changed.
+ */
 export async function finishContactMessages(
   database: Queryable,
-  { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
+  { workspaceId, sessionId, contactId }: FinishedContact,
 ): Promise<boolean> {
-  const { rowCount } = await database.query(finishStatement({ workspaceId, sessionId }));
+  const { rowCount } = await database.query(finishStatement({ workspaceId, sessionId, contactId }));
   return rowCount === 1;
 }
 

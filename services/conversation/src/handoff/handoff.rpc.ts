@@ -91,6 +91,7 @@ async function changeAndRecord(
   request: ChangeHandoffRequest,
 ): Promise<Change | undefined> {
   if (takesAgent(request)) requireAgent(request);
+  if (request.action === "contact_done" && request.contactId === "") throw invalidArgument("contact_id must be set");
   // Changes nothing, and comes every few seconds.
   if (request.action === "typing") return undefined;
   return transaction(database, async (connection) => {

@@ -41,15 +41,25 @@ const Change = Type.Object(
   {
     action: Type.Enum(["take", "assign", "resolve", "contact_done", "typing"], {
       description:
-        "`take`: the agent answers, unless another one does. `assign`: the agent answers, whoever did before. `resolve`: the bot answers again. `contact_done`: the team is done with what the visitor left with `/api/chat/contact/`. `typing`: shows the visitor for 5 s that the agent, who has the conversation, is typing.",
+        "`take`: the agent answers, unless another one does. `assign`: the agent answers, whoever did before. `resolve`: the bot answers again. `contact_done`: the team is done with what the visitor left with `/api/chat/contact/`, up to the message `contact_id`; if the visitor has left a later one, nothing changes. `typing`: shows the visitor for 5 s that the agent, who has the conversation, is typing.",
     }),
     agent: Type.Optional(Agent),
+    contact_id: Type.Optional(
+      Type.String({
+        format: "uuid",
+        description: "Of `contact_done`, which needs it: the `id` of the last such message that the team has read.",
+      }),
+    ),
   },
   {
     title: "HandoffChange",
     if: { properties: { action: { enum: ["resolve", "contact_done"] } } },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-    then: {},
+    then: {
+      if: { properties: { action: { const: "contact_done" } } },
+      // biome-ignore lint/suspicious/noThenProperty: as above
+      then: { required: ["contact_id"] },
+    },
     else: { required: ["agent"] },
   },
 );
@@ -103,10 +113,11 @@ export function handoffRoutes(app: FastifyInstance, deps: HandoffDeps): void {
       const session = { workspaceId, sessionId };
       reply.header("cache-control", "no-store");
       const { action, agent } = body;
+      const contactId = body.contact_id?.toLowerCase() ?? "";
       if (action === "take" || action === "typing") requireOwnName(caller, agent);
       const { handoff, isTaken } = await deps.handoffs
         .changeHandoff(
-          { ...session, action, member: caller.userId, ...(agent && { agent }) },
+          { ...session, action, contactId, member: caller.userId, ...(agent && { agent }) },
           { timeoutMs: TIMEOUT_MS },
         )
         .catch(translateError);

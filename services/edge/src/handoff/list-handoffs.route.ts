@@ -48,6 +48,7 @@ const Listed = Type.Object({
         contact: Type.Optional(
           Type.Object(
             {
+              id: Type.String({ format: "uuid", description: "Send it as `contact_id` of `contact_done`." }),
               email: Type.String({ description: "Where the team replies." }),
               excerpt: Type.String({ description: "The beginning of the text, at most 160 characters." }),
               created_at: Type.String(),
@@ -173,7 +174,7 @@ function toListed({ id, botSlug, visitorId, lastActivityAt, excerpt, notes, hand
     since,
     handoff: toOwnedState(handoff),
     ...(contact && {
-      contact: { email: contact.email, excerpt: contact.message, created_at: contact.createdAt },
+      contact: { id: contact.id, email: contact.email, excerpt: contact.message, created_at: contact.createdAt },
     }),
   };
 }

@@ -7538,6 +7538,13 @@ export declare type ChangeHandoffRequest = Message<"parley.conversation.v1.Chang
    * @generated from field: string member = 5;
    */
   member: string;
+
+  /**
+   * For contact_done: the last contact message that the team has read, a UUID.
+   *
+   * @generated from field: string contact_id = 6;
+   */
+  contactId: string;
 };
 
 /**
@@ -8850,7 +8857,8 @@ export declare const HandoffService: GenService<{
    * - take: the agent answers, unless another one does. Of several agents who take a session, one wins.
    * - assign: the agent answers, whoever did before. The reason is taken if the agent is the member, else assigned.
    * - resolve: the bot answers again.
-   * - contact_done: the team is done with the visitor's contact messages. Who answers does not change.
+   * - contact_done: the team is done with the visitor's contact messages, the last of which it has read is contact_id. If the
+   *   visitor has left a later one, or none with this ID, nothing changes. Who answers does not change.
    * - typing: changes nothing, and succeeds if the agent answers.
    *
    * A change adds an entry to the audit log in the same transaction.
@@ -8859,7 +8867,7 @@ export declare const HandoffService: GenService<{
    *
    * Errors:
    * - NOT_FOUND (session_not_found): the session is unknown, deleted or erased, or is one of the playground.
-   * - INVALID_ARGUMENT (invalid_argument): the action needs an agent and has none.
+   * - INVALID_ARGUMENT (invalid_argument): the action needs an agent or a contact_id and has none.
    * - FAILED_PRECONDITION (not_assigned): for typing, the session is not assigned to the agent.
    *
    * Deadline of the edge: 3 s.

@@ -2,8 +2,10 @@ import { invalidArgument, isEmail } from "@parley/service-kit";
 
 /** The most recipients of a workspace. */
 export const MAX_RECIPIENTS = 10;
-/** The most messages of a workspace in an hour. A summary counts the further events. */
+/** The most messages of a workspace in an hour about what visitors do, and the most other ones. A summary counts the further events. */
 export const MAX_EMAILS_PER_HOUR = 20;
+/** What visitors do. They can cause any number of these events, which must not hold the other messages. */
+export const VISITORS_TYPES = ["handoff.requested", "handoff.contact"] as const;
 /** The attempts of a message: in about 15 hours. */
 export const MAX_ATTEMPTS = 9;
 /** A message that was not sent by then is too old. */

@@ -83,9 +83,21 @@ test("a message about a website or a document gives the reason in words", () => 
 
 test("a summary counts the events of each type", () => {
   const { text } = renderEmail({ ...email, type: "summary", data: { "knowledge.failed": 5, test: 2 } });
-  expect(text).toContain("at most 20 messages an hour");
+  expect(text).toContain("These events got no message of their own:");
   expect(text).toContain("Documents that were not refreshed: 5");
   expect(text).toContain("Test messages: 2");
+});
+
+test("each line of a visitor's text is marked as a quotation, so that none reads as Parley's own", () => {
+  const message = "Hi\r\n\rYour bot is off.\n-- \u2028Parley\u2029\vSign in\f:\u0085now";
+  const data = { bot_slug: "shop", session_id: "s", email: "vi@example.com", message };
+  const { text, html } = renderEmail({ ...email, type: "handoff.contact", data });
+  const [, quote = "", footer] = /^A visitor of the bot shop .*?\n\n(.*?)\n\n-- \n(.*)\n$/s.exec(text) ?? [];
+  expect(quote.split(/[\n\v\f\r\x85\u2028\u2029]/)).toEqual(
+    ["Hi", "", "Your bot is off.", "-- ", "Parley", "", "Sign in", ":", "now"].map((line) => `> ${line}`),
+  );
+  expect(footer).toMatch(/^You get this message because/);
+  expect(html).toContain(">Hi\n\nYour bot is off.");
 });
 
 test("every language has each text with its placeholders", () => {

@@ -5,6 +5,7 @@ import {
   MAX_EMAILS_PER_HOUR,
   type RecipientRef,
   type SendResult,
+  VISITORS_TYPES,
 } from "./email.ts";
 
 /** An attempt that has no stored result after this time is made again: its process died, or the database was away. */
@@ -22,11 +23,15 @@ export async function listDueWorkspaces(database: Database): Promise<string[]> {
   return rows.map(({ workspaceId }) => workspaceId);
 }
 
+const VISITORS_TYPES_SQL = VISITORS_TYPES.map((type) => `'${type}'`).join(", ");
+
 // Each message that was attempted in the last hour counts, whatever became of it. A message that counts may be attempted again.
-const IS_BELOW_LIMIT = `(
+const isBelowLimit = (operator: "IN" | "NOT IN") => `(
   SELECT count(*) FROM conversation.email_messages a
-  WHERE a.workspace_id = $1 AND a.type <> 'summary' AND a.last_attempt_at > now() - interval '1 hour'
+  WHERE a.workspace_id = $1 AND a.type <> 'summary' AND a.type ${operator} (${VISITORS_TYPES_SQL}) AND a.last_attempt_at > now() - interval '1 hour'
 ) < ${MAX_EMAILS_PER_HOUR}`;
+// PostgreSQL runs each of the two subqueries once for a statement, not for each row.
+const IS_BELOW_LIMIT = `CASE WHEN m.type IN (${VISITORS_TYPES_SQL}) THEN ${isBelowLimit("IN")} ELSE ${isBelowLimit("NOT IN")} END`;
 const IS_COUNTED = "coalesce(m.last_attempt_at > now() - interval '1 hour', false)";
 
 const CLAIM = `
@@ -53,8 +58,8 @@ const HOLD = `
   )`;
 
 /**
- * Claims the message of a workspace that has been due for the longest time. If the workspace has reached its limit of an hour, holds its due messages for
- * the summary instead, and returns how many. Returns undefined if nothing is due.
+ * Claims the message of a workspace that has been due for the longest time and is below its limit of an hour. If there is none, holds the due messages
+ * for the summary instead, and returns how many. Returns undefined if nothing is due.
  */
 export async function claimEmail(
   database: Database,
@@ -90,7 +95,7 @@ const QUEUE_TEST = `
   INSERT INTO conversation.email_messages AS m (workspace_id, recipient_id, event_id, type, occurred_at, data, next_attempt_at)
   SELECT r.workspace_id, r.recipient_id, gen_random_uuid(), 'test', now(), '{}', now()
   FROM conversation.email_recipients r
-  WHERE r.workspace_id = $1 AND r.recipient_id = $2 AND ${IS_BELOW_LIMIT}
+  WHERE r.workspace_id = $1 AND r.recipient_id = $2 AND ${isBelowLimit("NOT IN")}
   RETURNING m.event_id AS "eventId"`;
 
 /** Queues a test message. Returns its event's ID; `limited` if the workspace has reached its limit, and undefined if there is no such recipient. */

@@ -1,4 +1,4 @@
-import { type EventData, MAX_EMAILS_PER_HOUR } from "./email.ts";
+import type { EventData } from "./email.ts";
 import { directionOf, translate } from "./translate.ts";
 
 /** What an event's message says: English texts, which are translated, the values in them, and what somebody else wrote. */
@@ -106,15 +106,12 @@ const CONTENTS: Readonly<Record<EmailType | "summary", (data: EventData, languag
   summary: (counts, language) => ({
     subject: "{workspace}: more events",
     paragraphs: [
-      "Parley sends at most {limit} messages an hour about a workspace. There were more events than that:",
+      "Parley limits the messages that it sends in an hour. These events got no message of their own:",
       ...Object.keys(counts).map((type) => SUMMARIES[type as EmailType]),
     ],
-    values: {
-      limit: formatNumber(MAX_EMAILS_PER_HOUR, language),
-      ...Object.fromEntries(
-        Object.entries(counts).map(([type, count]) => [keyOf(type), formatNumber(Number(count), language)]),
-      ),
-    },
+    values: Object.fromEntries(
+      Object.entries(counts).map(([type, count]) => [keyOf(type), formatNumber(Number(count), language)]),
+    ),
   }),
 };
 
@@ -156,12 +153,14 @@ export function renderEmail(email: {
     }),
   );
   const quote = content.quote === undefined ? [] : [toQuote(content.quote)];
+  // So that no line of it reads as one of this message.
+  const markedQuote = quote.map((each) => each.replace(/^/gm, "> "));
   const [subject = "", footer = "", ...paragraphs] = [content.subject, FOOTER, ...content.paragraphs].map((text) =>
     translate(language, text, values),
   );
   return {
     subject,
-    text: `${[...paragraphs, ...quote].join("\n\n")}\n\n-- \n${footer}\n`,
+    text: `${[...paragraphs, ...markedQuote].join("\n\n")}\n\n-- \n${footer}\n`,
     html: toHtml({ paragraphs, quote, footer, language }),
   };
 }
@@ -199,11 +198,11 @@ function toLine(value: string): string {
   return line.length > MAX_VALUE_CHARACTERS ? `${line.slice(0, MAX_VALUE_CHARACTERS)}…` : line;
 }
 
-/** Removes what could change how the rest of the message reads from a text of a visitor. */
+/** Removes what could change how the rest of the message reads from a text of a visitor. Each line ends with LF. */
 const toQuote = (text: string) =>
   text
     .toWellFormed()
-    .replace(/\r\n?/g, "\n")
+    .replace(/\r\n?|[\v\f\x85\p{Zl}\p{Zp}]/gu, "\n")
     .replace(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, "")
     .trim();
 

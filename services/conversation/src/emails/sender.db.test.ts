@@ -219,6 +219,30 @@ test("25 events in an hour are 20 messages and, an hour later, one summary", asy
   expect(await countOf("status = 'held'")).toBe(0);
 });
 
+test("events of visitors have a limit of their own: they hold no other message, and are summed up with them", async () => {
+  const { workspaceId } = await createBot(database);
+  await addRecipient(database, workspaceId);
+  const recordRequests = () =>
+    db.admin.query(
+      `INSERT INTO conversation.events (workspace_id, type, occurred_at, data)
+       SELECT $1, 'handoff.requested', now(), '{"bot_slug": "shop", "session_id": "s"}' FROM generate_series(1, 25)`,
+      [workspaceId],
+    );
+  await recordRequests();
+  const receiver = await createReceiver();
+  const sender = newSender(receiver.port);
+  await sendUntil(sender, async () => (await countOf("status = 'held'")) === 5);
+  for (let n = 0; n < 21; n++) await recordThreshold(database, workspaceId);
+  await sendUntil(sender, async () => (await countOf("status = 'held'")) === 6);
+  await expect.poll(() => countOf("status = 'sent'"), WAIT).toBe(40);
+  expect(await countOf("status = 'sent' AND type = 'usage.threshold'")).toBe(20);
+  await skipAnHour();
+  await sendUntil(sender, () => receiver.received.length > 40);
+  const { raw = "" } = receiver.received.at(-1) ?? {};
+  expect(raw).toContain("Visitors who asked for a person: 5");
+  expect(raw).toContain("80 % or 100 %: 1");
+});
+
 test("messages that are repeated count once, and removed recipients count too", async () => {
   const { workspaceId } = await createBot(database);
   const { recipientId } = await addRecipient(database, workspaceId);
@@ -311,7 +335,7 @@ test("a message that a visitor left is sent with its text, a reply goes to the v
   });
   expect(raw).toContain("Your reply to this e-mail goes to vi@example.com.");
   expect(raw).toContain(kept);
-  expect(raw).toContain("<b>Hi</b>\r\nWhere is my order?");
+  expect(raw).toContain("> <b>Hi</b>\r\n> Where is my order?");
   expect(raw).toContain("&lt;b&gt;Hi&lt;/b&gt;");
   expect(raw).not.toContain("Forget me");
   expect(await countOf("status = 'failed' AND error = 'the contact message was erased or deleted'")).toBe(1);

@@ -185,10 +185,29 @@ export function contactMessagesSuite(shared: () => ContractSystem): void {
     expect((await api.call({ method: "OPTIONS", path, headers: preflight })).status).toBe(204);
     expect((await api.call({ method: "OPTIONS", path })).status).toBe(405);
     const address = newClientAddress();
-    const limited: number[] = [];
-    for (let sent = 0; sent < 61; sent++) limited.push((await send({ address })).status);
-    expect(limited.slice(0, 4)).toEqual([200, 200, 200, 409]);
-    expect(limited.at(-1)).toBe(429);
+    const limited: ApiResponse[] = [];
+    for (let sent = 0; sent < 61; sent++) limited.push(await send({ address }));
+    expect(limited.slice(0, 4).map(({ status }) => status)).toEqual([200, 200, 200, 409]);
+    const [above = expect.fail(), last = expect.fail()] = [limited[50], limited[60]];
+    expect(formatRefusal(above)).toBe(formatError(429, "visitor_limit"));
+    expect(above.headers.get("ratelimit-policy")).toBe('"contact";q=50;w=86400');
+    expect(Number(above.headers.get("retry-after"))).toBeGreaterThan(86_000);
+    expect(formatRefusal(last)).toBe(formatError(429, "rate_limited"));
+  });
+
+  test("a workspace has at most 1,000 messages of a UTC day [D53/16]", async () => {
+    const own = await createTenant(system.admin);
+    await enableHandoff(own);
+    const stored = { session_id: await startSession(own), request_id: randomUUID() };
+    expectOk(await leave(stored, own));
+    const fill = "UPDATE conversation.refusal_counts SET turns = 1000 WHERE workspace_id = $1 RETURNING outcome";
+    await queryFirstRow(databaseOf(system, own.workspaceId), fill, [own.workspaceId]);
+    const refused = await leave({ session_id: await startSession(own) }, own);
+    expect(formatRefusal(refused)).toBe(formatError(429, "rate_limited"));
+    const seconds = Number(refused.headers.get("retry-after"));
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThanOrEqual(86_400);
+    expectOk(await leave(stored, own));
   });
 
   test("nobody leaves a message in a verified visitor's session but this visitor [D53/16]", async () => {

@@ -89,7 +89,8 @@ export const TURNS = `
   );
   CREATE INDEX closed_turns_edge ON conversation.closed_turns (edge_id, closed_at);
 
-  -- How many turns with this outcome ended without a reply on this UTC day and kept the visitor's message. See turns/refusal-counts.store.ts.
+  -- How many turns with this outcome ended without a reply on this UTC day and kept the visitor's message. See refusal-counts/.
+  -- The outcome 'contact' counts contact messages instead of turns.
   -- The first such turn of a new day sets turns back to 1, so a workspace has at most one row for each outcome.
   CREATE TABLE conversation.refusal_counts (
     workspace_id text NOT NULL,

@@ -8,7 +8,12 @@ import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { readEventContent } from "../webhooks/event-content.store.ts";
 import type { ClaimedDelivery } from "../webhooks/webhook.ts";
-import { finishContactMessages, leaveContactMessage, readContactMessage } from "./contact-messages.store.ts";
+import {
+  finishContactMessages,
+  leaveContactMessage,
+  MAX_DAILY_CONTACT_MESSAGES,
+  readContactMessage,
+} from "./contact-messages.store.ts";
 import { requestHandoff, resolveHandoff } from "./handoff.store.ts";
 import { listHandoffs } from "./list-handoffs.store.ts";
 
@@ -74,6 +79,33 @@ test("a session has at most 3 contact messages, also if they are sent at the sam
     ...Array.from({ length: 3 }, () => "stored"),
   ]);
   expect((await rowOf(sessionId)).contact_messages).toHaveLength(3);
+});
+
+test("a workspace has at most 1,000 messages of a UTC day, in any number of sessions", async () => {
+  const own = await createBot(db.database);
+  const { workspaceId } = own;
+  const startOwn = async () => {
+    const turn = newTurn(own);
+    await runTurn(db.database, turn);
+    return turn.sessionId;
+  };
+  const fields = { workspaceId, botId: own.id };
+  const first = await startOwn();
+  const requestId = randomUUID();
+  for (const result of ["stored", "repeated"])
+    expect(await leave(first, { ...fields, requestId })).toMatchObject({ result });
+  const { rows } = await db.admin.query(
+    "UPDATE conversation.refusal_counts SET turns = $2 WHERE workspace_id = $1 AND turns = 1 RETURNING outcome",
+    [workspaceId, MAX_DAILY_CONTACT_MESSAGES - 1],
+  );
+  expect(rows).toEqual([{ outcome: "contact" }]);
+  expect(await leave(await startOwn(), fields)).toMatchObject({ result: "stored" });
+  const refused = await startOwn();
+  expect(await leave(refused, fields)).toMatchObject({ result: "daily_limit_reached" });
+  expect(await rowOf(refused)).toMatchObject({ contact_messages: null, contact_at: null });
+  expect(await leave(first, { ...fields, requestId })).toMatchObject({ result: "repeated" });
+  await db.admin.query("UPDATE conversation.refusal_counts SET day = day - 1 WHERE workspace_id = $1", [workspaceId]);
+  expect(await leave(refused, fields)).toMatchObject({ result: "stored" });
 });
 
 test("another bot's, another verified visitor's, a deleted, an erased and an unknown session stores nothing", async () => {

@@ -1,15 +1,20 @@
 import { type Database, defineStatement, type Queryable } from "@parley/service-kit";
 import { botSlugSql, recordEventSql } from "../events/index.ts";
+import { countRefusalSql, roomSql } from "../refusal-counts/index.ts";
 import { formatTimeSql, IS_LISTED, mayUseSessionSql, type SessionRequest } from "../sessions/index.ts";
 import { CAN_HAND_OFF } from "./handoff.store.ts";
 import { handoffSql, type StoredHandoff } from "./handoff-state.store.ts";
 
 /** The most contact messages of a session. */
 const MAX_CONTACT_MESSAGES = 3;
+/** The most contact messages of a workspace in a UTC day, and of as many more as are stored at the same moment. */
+export const MAX_DAILY_CONTACT_MESSAGES = 1_000;
+const DAILY_COUNT = { workspace: ":workspaceId", outcome: "'contact'", max: String(MAX_DAILY_CONTACT_MESSAGES) };
 
 export type NewContactMessage = SessionRequest & { requestId: string; email: string; message: string };
 
 const OF_VISITOR = `${CAN_HAND_OFF} AND s.bot_id = :botId AND ${mayUseSessionSql(":visitorId", ":visitorVerified::boolean")}`;
+const IS_FULL = `coalesce(jsonb_array_length(s.contact_messages), 0) >= ${MAX_CONTACT_MESSAGES}`;
 const HAS_MESSAGE =
   "coalesce(s.contact_messages @> jsonb_build_array(jsonb_build_object('id', :requestId::text)), false)";
 
@@ -17,15 +22,15 @@ const HAS_MESSAGE =
 const leaveStatement = defineStatement<NewContactMessage>(
   "leave_contact_message",
   `
-  WITH changed AS (
+  WITH ${roomSql(DAILY_COUNT)}, changed AS (
     UPDATE conversation.sessions s
     SET contact_messages = coalesce(s.contact_messages, '[]') || jsonb_build_object(
           'id', :requestId::text, 'email', :email::text, 'message', :message::text, 'created_at', ${formatTimeSql("clock_timestamp()")}
         ),
         contact_at = coalesce(s.contact_at, clock_timestamp()), last_activity_at = greatest(s.last_activity_at, clock_timestamp())
-    WHERE ${OF_VISITOR} AND coalesce(jsonb_array_length(s.contact_messages), 0) < ${MAX_CONTACT_MESSAGES} AND NOT ${HAS_MESSAGE}
+    WHERE ${OF_VISITOR} AND NOT ${IS_FULL} AND NOT ${HAS_MESSAGE} AND (SELECT keeps_texts FROM room)
     RETURNING s.workspace_id, s.session_id, s.bot_id, ${handoffSql()} AS handoff
-  ), event AS (${recordEventSql({
+  ), ${countRefusalSql(DAILY_COUNT, "changed")}, event AS (${recordEventSql({
     source: "changed c",
     workspace: ":workspaceId",
     type: "'handoff.contact'",
@@ -37,10 +42,14 @@ const leaveStatement = defineStatement<NewContactMessage>(
 
 const findStatement = defineStatement<NewContactMessage>(
   "find_contact_message",
-  `SELECT ${handoffSql()} AS handoff, ${HAS_MESSAGE} AS "isStored" FROM conversation.sessions s WHERE ${OF_VISITOR}`,
+  `SELECT ${handoffSql()} AS handoff, ${HAS_MESSAGE} AS "isStored", ${IS_FULL} AS "isFull" FROM conversation.sessions s WHERE ${OF_VISITOR}`,
 );
 
-export type LeaveResult = { result: "stored" | "repeated" | "limit_reached"; handoff: StoredHandoff };
+export type LeaveResult = {
+  /** `limit_reached`: by the session; `daily_limit_reached`: by the workspace. */
+  result: "stored" | "repeated" | "limit_reached" | "daily_limit_reached";
+  handoff: StoredHandoff;
+};
 
 /**
  * Stores a contact message of the visitor, and returns the state of the session. Returns undefined if the visitor may not use the session, or if it
@@ -52,9 +61,12 @@ export async function leaveContactMessage(
 ): Promise<LeaveResult | undefined> {
   const stored = await database.query<{ handoff: StoredHandoff }>(leaveStatement(message));
   if (stored.rows[0] !== undefined) return { result: "stored", ...stored.rows[0] };
-  const { rows } = await database.query<{ handoff: StoredHandoff; isStored: boolean }>(findStatement(message));
-  const [found] = rows;
-  return found && { result: found.isStored ? "repeated" : "limit_reached", handoff: found.handoff };
+  const { rows } = await database.query<{ handoff: StoredHandoff; isStored: boolean; isFull: boolean }>(
+    findStatement(message),
+  );
+  if (rows[0] === undefined) return undefined;
+  const { handoff, isStored, isFull } = rows[0];
+  return { result: isStored ? "repeated" : isFull ? "limit_reached" : "daily_limit_reached", handoff };
 }
 
 /** `contactId` is the last contact message that the team has read. */

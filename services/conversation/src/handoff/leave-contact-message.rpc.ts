@@ -29,6 +29,12 @@ export async function handleLeaveContactMessage(
   if (left === undefined) throw sessionNotFound();
   if (left.result === "limit_reached")
     throw new ServiceError("failed_precondition", "contact_limit_reached", "the session has too many contact messages");
+  if (left.result === "daily_limit_reached")
+    throw new ServiceError(
+      "resource_exhausted",
+      "daily_contact_limit_reached",
+      "the workspace has too many contact messages of today",
+    );
   if (left.result === "stored") metrics.count("contact");
   return { handoff: toHandoffMessage(left.handoff) };
 }

@@ -7,7 +7,7 @@ import {
 } from "@parley/rpc/outcomes";
 import { type Database, defineStatement, SHARD_NUMBER } from "@parley/service-kit";
 import { botSlugSql, recordEventSql } from "../events/index.ts";
-import { countRefusalSql, isRefusal, maxStoredRefusals, roomSql } from "./refusal-counts.store.ts";
+import { countRefusalSql, isRefusal, maxStoredRefusals, roomSql } from "../refusal-counts/index.ts";
 import type { ToolUse } from "./tool-use.ts";
 
 /** The outcome that the quota service gets for a closed turn. */

@@ -8,7 +8,7 @@ import { HISTORY_CHARACTERS } from "./budget.ts";
 import { historySql } from "./history.store.ts";
 import { chooseMessageId } from "./message-ids.ts";
 import type { Exchange } from "./prompt.ts";
-import { countRefusalSql, maxStoredRefusals, roomSql } from "./refusal-counts.store.ts";
+import { countRefusalSql, maxStoredRefusals, roomSql } from "../refusal-counts/index.ts";
 
 export type NewTurn = RequestVisitor & {
   workspaceId: string;

@@ -1,6 +1,6 @@
 import { isParleyError, status } from "@parley/rpc";
 import { type ChallengeDeps, type ChallengeSetting, requirePass } from "../challenges/index.ts";
-import { countVisitorMessage } from "../rate-limits/index.ts";
+import { countVisitorMessage, visitorPolicy } from "../rate-limits/index.ts";
 import type { IdempotencyHashes, TurnDeps, TurnRequest } from "../turns/index.ts";
 import { findTurn } from "./find-turn.ts";
 
@@ -52,7 +52,7 @@ export function createMessageCounter(
       await requirePass(deps, { setting: challenge, challenged, pass: challengePass, workspaceId, messageId });
     }
     if (visitorMessagesPerDay > 0)
-      await countVisitorMessage(deps, { ...turn, clientBucket, messageId }, visitorMessagesPerDay);
+      await countVisitorMessage(deps, { ...turn, clientBucket, messageId }, visitorPolicy(visitorMessagesPerDay));
   };
 }
 

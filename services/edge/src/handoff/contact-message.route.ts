@@ -1,4 +1,4 @@
-import type { RpcClient } from "@parley/rpc";
+import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import { type ConversationService, LeaveContactMessageRequestSchema } from "@parley/rpc/conversation";
 import { limitsOf } from "@parley/rpc/rules";
 import type { FastifyInstance } from "fastify";
@@ -6,14 +6,29 @@ import Type, { type Static } from "typebox";
 import { v7 as uuidv7 } from "uuid";
 import { admitVisitor, type KeyResolver } from "../auth/index.ts";
 import { PublicKey, SessionId } from "../chat/index.ts";
-import { endpoint, inKiB, json, type Operation, refused, unavailableError } from "../http/index.ts";
+import {
+  endpoint,
+  HttpError,
+  inKiB,
+  json,
+  type Operation,
+  refused,
+  unavailableError,
+} from "../http/index.ts";
 import { HANDOFF_REFUSALS, type LiveBus, translateHandoffError } from "../live/index.ts";
-import type { MalformedRequestLimiter, RateLimiter } from "../rate-limits/index.ts";
+import {
+  countVisitorMessage,
+  type HashClient,
+  type MalformedRequestLimiter,
+  POLICIES,
+  type RateLimiter,
+} from "../rate-limits/index.ts";
 import { HandoffState, toHandoffBody } from "../turns/index.ts";
 import { VisitorToken } from "../visitors/index.ts";
 
 export type ContactMessageDeps = {
   limiter: RateLimiter;
+  hashClient: HashClient;
   malformedRequests: MalformedRequestLimiter;
   resolveKey: KeyResolver;
   conversation: Pick<RpcClient<typeof ConversationService>, "leaveContactMessage">;
@@ -21,6 +36,7 @@ export type ContactMessageDeps = {
 };
 
 const TIMEOUT_MS = 3_000;
+const DAY_SECONDS = 24 * 60 * 60;
 /** Large enough for the longest message in any script, with all its characters escaped as \uXXXX. */
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_MESSAGE_CHARACTERS = limitsOf(LeaveContactMessageRequestSchema.field.message).max;
@@ -74,6 +90,11 @@ const LEAVE: Operation = {
       "contact_limit_reached",
       "visitor_mismatch",
     ),
+    429: refused(
+      `As for chat; or the workspace got 1,000 such messages this UTC day (\`rate_limited\`); or the visitor sent more than ${POLICIES.contact.limit} in 24 hours (\`visitor_limit\`).`,
+      "rate_limited",
+      "visitor_limit",
+    ),
   },
 };
 
@@ -90,15 +111,16 @@ export function contactMessageRoute(app: FastifyInstance, deps: ContactMessageDe
     handler: async (request, reply): Promise<Static<typeof HandoffState>> => {
       const { public_key: publicKey, session_id, visitor_token, email, message } = request.body;
       const visitor = { request, reply, publicKey };
-      const { workspaceId, botId, identifyVisitor } = await admitVisitor(deps, visitor);
+      const { workspaceId, botId, bucket: clientBucket, identifyVisitor } = await admitVisitor(deps, visitor);
       const { visitorId, visitorVerified } = await identifyVisitor({ visitor_token });
       const sessionId = session_id.toLowerCase();
       const requestId = request.body.request_id?.toLowerCase() ?? uuidv7();
-      const left = { workspaceId, botId, sessionId, visitorId, visitorVerified, requestId, email, message };
+      const sender = { workspaceId, botId, sessionId, visitorId, visitorVerified };
+      await countVisitorMessage(deps, { ...sender, clientBucket, messageId: requestId }, POLICIES.contact);
       const { handoff } = await deps.conversation
-        .leaveContactMessage(left, { timeoutMs: TIMEOUT_MS })
+        .leaveContactMessage({ ...sender, requestId, email, message }, { timeoutMs: TIMEOUT_MS })
         .catch((error: unknown) => {
-          throw translateHandoffError(error);
+          throw translateError(error);
         });
       deps.liveBus.publish({ workspaceId, sessionId, type: "changed" });
       reply.header("cache-control", "no-store");
@@ -106,4 +128,12 @@ export function contactMessageRoute(app: FastifyInstance, deps: ContactMessageDe
       return toHandoffBody(handoff);
     },
   });
+}
+
+function translateError(error: unknown): HttpError {
+  if (!isParleyError(error, status.RESOURCE_EXHAUSTED) || error.code !== "daily_contact_limit_reached")
+    return translateHandoffError(error);
+  const secondsOfDay = Math.floor(Date.now() / 1_000) % DAY_SECONDS;
+  const headers = { "retry-after": String(DAY_SECONDS - secondsOfDay) };
+  return new HttpError(429, "rate_limited", headers, { reason: "workspace", cause: error });
 }

@@ -3,4 +3,4 @@ export { enforceRateLimit } from "./enforce.ts";
 export type { MalformedRequestLimiter } from "./malformed-requests.ts";
 export { POLICIES, type Policy, type RateLimiter } from "./rate-limiter.ts";
 export type { UnpaidReplyLimiter } from "./unpaid-replies.ts";
-export { countVisitorMessage } from "./visitor-messages.ts";
+export { countVisitorMessage, visitorPolicy } from "./visitor-messages.ts";

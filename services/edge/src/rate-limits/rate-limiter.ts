@@ -66,5 +66,7 @@ export const POLICIES = {
    */
   unpaidHour: { name: "unpaid", limit: 20, windowMs: HOUR_MS },
   unpaidDay: { name: "unpaid-day", limit: 30, windowMs: 24 * HOUR_MS },
+  /** The messages for the team of one visitor of a bot (countVisitorMessage), so that a visitor cannot reach the workspace's bound alone. */
+  contact: { name: "contact", limit: 50, windowMs: 24 * HOUR_MS },
   malformed: { name: "malformed", limit: 300, windowMs: MINUTE_MS },
 } as const satisfies Record<string, Policy>;

@@ -10,7 +10,7 @@ import { createFallbackLimiter } from "./fallback-limiter.ts";
 import { createLocalLimiter } from "./local-limiter.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { createRedisLimiter, type RedisLimiter } from "./redis-limiter.client.ts";
-import { countVisitorMessage, type VisitorMessage } from "./visitor-messages.ts";
+import { countVisitorMessage, type VisitorMessage, visitorPolicy } from "./visitor-messages.ts";
 
 const LIMIT = 20;
 
@@ -42,7 +42,7 @@ describeWith("redis-server", "the limit of a visitor's messages on Redis", () =>
   });
   const hashClient = createClientHash(() => "secret");
   const count = (message: VisitorMessage, { at = 0, limit = LIMIT } = {}) =>
-    countVisitorMessage({ limiter: replicas[at] as RedisLimiter, hashClient }, message, limit);
+    countVisitorMessage({ limiter: replicas[at] as RedisLimiter, hashClient }, message, visitorPolicy(limit));
 
   /** Returns the result of each call: `allowed`, the reason of a refusal, or `late` if Redis did not decide in time. */
   const settle = (calls: readonly Promise<void>[]) =>
@@ -132,7 +132,11 @@ describeWith("redis-server", "the limit of a visitor's messages on Redis", () =>
     await server.kill();
     const sender = { visitorId: randomUUID() };
     const calls = Array.from({ length: 200 }, (_, i) =>
-      countVisitorMessage({ limiter: limiters[i % 2] as RateLimiter, hashClient }, newMessage(sender), LIMIT),
+      countVisitorMessage(
+        { limiter: limiters[i % 2] as RateLimiter, hashClient },
+        newMessage(sender),
+        visitorPolicy(LIMIT),
+      ),
     );
     const results = await settle(calls);
     expect([numberOf(results, "allowed"), numberOf(results, "visitor")]).toEqual([2 * LIMIT, 200 - 2 * LIMIT]);

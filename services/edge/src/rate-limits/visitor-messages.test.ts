@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { HttpError } from "../http/index.ts";
 import { createClientHash } from "./client-hash.ts";
 import { createLocalLimiter } from "./local-limiter.ts";
-import { countVisitorMessage, type VisitorMessage } from "./visitor-messages.ts";
+import { countVisitorMessage, type VisitorMessage, visitorPolicy } from "./visitor-messages.ts";
 
 const HOUR_MS = 3_600_000;
 const MESSAGE: VisitorMessage = {
@@ -20,7 +20,8 @@ function createCounter(limit: number) {
   const deps = { limiter: createLocalLimiter(() => clock.now), hashClient: createClientHash(() => "secret") };
   /** Returns undefined if the message is allowed. */
   const send = async (message: Partial<VisitorMessage>) => {
-    const error = await countVisitorMessage(deps, { ...MESSAGE, ...message }, limit).catch((thrown: unknown) => thrown);
+    const counted = countVisitorMessage(deps, { ...MESSAGE, ...message }, visitorPolicy(limit));
+    const error = await counted.catch((thrown: unknown) => thrown);
     if (error === undefined) return undefined;
     const { status, code, reason, headers } = error as HttpError;
     expect(error).toBeInstanceOf(HttpError);

@@ -19,7 +19,7 @@ export function maxStoredRefusals(outcome: Outcome): number {
   return outcome === "quota_exceeded" ? MAX_STORED_QUOTA_REFUSALS : MAX_STORED_REFUSALS;
 }
 
-/** SQL expressions. */
+/** SQL expressions. `outcome` is that of a turn, or the name of another thing that visitors may leave without paying for it. */
 type RefusalExpressions = { workspace: string; outcome: string; max: string };
 
 /**

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { createBot, newClosing, newTurn, runTurn } from "../testing/turns.ts";
-import { closeTurn } from "./close-turn.store.ts";
-import { type NewTurn, openTurn } from "./open-turn.store.ts";
+import { closeTurn } from "../turns/close-turn.store.ts";
+import { type NewTurn, openTurn } from "../turns/open-turn.store.ts";
 import { MAX_STORED_QUOTA_REFUSALS, MAX_STORED_REFUSALS } from "./refusal-counts.store.ts";
 
 let db: TestDatabase;

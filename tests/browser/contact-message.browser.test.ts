@@ -230,6 +230,54 @@ describeInBrowser("a visitor for whom nobody is there", (fixture) => {
     expect(await readStored(fixture, widget)).toHaveLength(3);
   });
 
+  it("reads that a message was sent whose response was lost and that the team has answered since", async () => {
+    const widget = await startContact(fixture);
+    await emailOf(widget).fill("ada@example.com");
+    await textOf(widget).fill("Hello");
+    const sent: { request_id: string }[] = [];
+    await widget.page.route(
+      `**${PATH}`,
+      async (route) => {
+        sent.push(route.request().postDataJSON());
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 2 },
+    );
+    await sendOf(widget).click();
+    await eventually(() => formOf(widget).locator("> .contact-error").innerText()).toContain("connection was lost");
+    await agentOf(fixture, widget).finishContact(sent[0]?.request_id ?? "");
+    await sendOf(widget).click();
+    await eventually(() => statusOf(widget).innerText()).toBe(SENT);
+    expect(await readStored(fixture, widget)).toHaveLength(1);
+  });
+
+  it("cannot change the texts while they are sent, and sends any characters that can be pasted", async () => {
+    const widget = await startContact(fixture);
+    await emailOf(widget).fill("ada@example.com");
+    await textOf(widget).evaluate((field: HTMLTextAreaElement) => {
+      field.value = " Hi\0 \ud800 you\udc00 😀 ";
+    });
+    const held = Promise.withResolvers<void>();
+    await widget.page.route(`**${PATH}`, (route) => held.promise.then(() => route.fulfill({ status: 503, body: "{}" })), {
+      times: 1,
+    });
+    await textOf(widget).focus();
+    await sendOf(widget).click();
+    await textOf(widget).press("End");
+    await widget.page.keyboard.type("lost");
+    await emailOf(widget).press("End");
+    await widget.page.keyboard.type("m");
+    held.resolve();
+    await eventually(() => formOf(widget).locator("> .contact-error").innerText()).toContain("went wrong");
+    expect(await emailOf(widget).inputValue()).toBe("ada@example.com");
+    expect(await textOf(widget).inputValue()).not.toContain("lost");
+    expect(await textOf(widget).isEditable()).toBe(true);
+    await sendOf(widget).click();
+    await eventually(() => statusOf(widget).innerText()).toBe(SENT);
+    expect(await readStored(fixture, widget)).toMatchObject([{ message: "Hi \ufffd you\ufffd 😀" }]);
+  });
+
   it("fits a phone, a small window, the dark theme, forced colours and Arabic", async () => {
     const looks = {
       light: {},

@@ -19,6 +19,7 @@ export class HandoffAgent {
   take = () => this.#post("handoff", { action: "take", agent: ANNA });
   type = () => this.#post("handoff", { action: "typing", agent: ANNA });
   resolve = () => this.#post("handoff", { action: "resolve" });
+  finishContact = (contact_id: string) => this.#post("handoff", { action: "contact_done", contact_id });
   answer = (text: string) => this.#post("messages", { text, agent: ANNA });
 
   async #post(path: string, body: object): Promise<void> {

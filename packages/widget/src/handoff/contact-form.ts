@@ -2,6 +2,7 @@ import type { ChunkContext } from "../panel/chunk.ts";
 import { fillPlaceholders } from "../panel/words.ts";
 import { createElement } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
+import { toStorable } from "../shared/storable.ts";
 import { createUuid } from "../shared/uuid.ts";
 import type { HandoffWords } from "./context.ts";
 
@@ -51,8 +52,15 @@ export function createContactForm(
     fault?.focus();
     return fault !== undefined;
   };
+  const setSending = (value: boolean) => {
+    isSending = value;
+    // Nothing that the visitor changes now would be sent.
+    email.readOnly = message.readOnly = value;
+    // Not `disabled`, because a button that becomes disabled loses the keyboard focus.
+    button.setAttribute("aria-disabled", String(value));
+  };
   const submit = async () => {
-    const [address, text] = [email.value.trim(), message.value.trim()];
+    const [address, text] = [email.value.trim(), toStorable(message.value)];
     problem.textContent = "";
     findFaults(address, text);
     if (isSending || focusFault()) {
@@ -62,9 +70,7 @@ export function createContactForm(
     if (request.texts !== texts) {
       request = { texts, id: createUuid() };
     }
-    isSending = true;
-    // Not `disabled`, because a button that becomes disabled loses the keyboard focus.
-    button.setAttribute("aria-disabled", "true");
+    setSending(true);
     try {
       await send({ email: address, message: text, request_id: request.id });
     } catch (error) {
@@ -79,8 +85,7 @@ export function createContactForm(
         announce(problem.textContent);
       }
     }
-    isSending = false;
-    button.removeAttribute("aria-disabled");
+    setSending(false);
   };
   const element = createElement(
     "form",

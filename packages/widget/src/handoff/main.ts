@@ -166,7 +166,8 @@ export async function mountHandoff(context: HandoffContext): Promise<Handoff> {
     try {
       const state = await postRequest(context, "contact", { session_id: session, ...fields }, signal);
       signal.throwIfAborted();
-      isContactPending = state.contact_pending === true;
+      // Also if the team has answered it since the first attempt: the visitor has not read that it was sent.
+      isContactPending = true;
       status.clearDraft();
       // A person may have come while the message was sent.
       if (state.state !== "bot") {

@@ -1,5 +1,6 @@
 import { anySignal } from "../shared/any-signal.ts";
 import { Failure } from "../shared/failure.ts";
+import { toStorable } from "../shared/storable.ts";
 import type { PanelContext } from "../shared/types.ts";
 import type { ActiveEntry } from "./message.ts";
 import { post } from "./post.ts";
@@ -73,11 +74,7 @@ export class ChatSession {
   }
 
   send(message: string): void {
-    // The service rejects NUL and lone surrogates. Firefox ESR 115 has no toWellFormed.
-    const text = String(message)
-      .replaceAll("\0", "")
-      .replace(/\p{Surrogate}/gu, "\ufffd")
-      .trim();
+    const text = toStorable(String(message));
     if (!text) {
       return;
     }

@@ -141,6 +141,12 @@ test("the recipe for a help desk passes a conversation to the desk, and the agen
     { conversation: "s1", text: "The visitor waits for a person (visitor)." },
     { conversation: "s1", text: "Anybody?" },
   ]);
+  const left = { contact_id: randomUUID(), email: "vi@example.com", message: "Write to me." };
+  expect(await send("handoff.contact", { ...ofSession, ...left })).toBe(204);
+  expect(desk.requests.at(-1)?.body).toMatchObject({
+    ...{ conversation: "s1", type: "handoff.contact", text: "Write to me." },
+    ...{ reply_to: "vi@example.com", contact_id: left.contact_id },
+  });
 
   const fromDesk = async (body: object, secret = "s") => {
     const headers = { authorization: `Bearer ${secret}` };
@@ -159,6 +165,9 @@ test("the recipe for a help desk passes a conversation to the desk, and the agen
   parley.status = 200;
   expect(await fromDesk({ conversation: "s1", closed: true })).toBe(200);
   expect(parley.requests.at(-1)?.body).toEqual({ action: "resolve" });
+  const { contact_id } = left;
+  expect(await fromDesk({ conversation: "s1", closed: true, contact_id })).toBe(200);
+  expect(parley.requests.at(-1)?.body).toEqual({ action: "contact_done", contact_id });
   parley.status = 503;
   expect(await fromDesk(answer)).toBe(502);
 });

@@ -147,7 +147,11 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
   },
   "parley.conversation.v1.ConversationService/ListRunningTurns": ofSession,
   "parley.conversation.v1.HandoffService/ChangeHandoff": {
-    requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId, action: "take", agent: AGENT }],
+    // tenant-data.ts gives the contact message the session's id.
+    requests: ({ workspaceId }, { sessionId }) => [
+      { workspaceId, sessionId, action: "take", agent: AGENT },
+      { workspaceId, sessionId, action: "contact_done", contactId: sessionId },
+    ],
   },
   "parley.conversation.v1.HandoffService/PostMessage": {
     requests: ({ workspaceId }, { sessionId }) => [

@@ -259,9 +259,13 @@ describeInBrowser("a visitor for whom nobody is there", (fixture) => {
       field.value = " Hi\0 \ud800 you\udc00 😀 ";
     });
     const held = Promise.withResolvers<void>();
-    await widget.page.route(`**${PATH}`, (route) => held.promise.then(() => route.fulfill({ status: 503, body: "{}" })), {
-      times: 1,
-    });
+    await widget.page.route(
+      `**${PATH}`,
+      (route) => held.promise.then(() => route.fulfill({ status: 503, body: "{}" })),
+      {
+        times: 1,
+      },
+    );
     await textOf(widget).focus();
     await sendOf(widget).click();
     await textOf(widget).press("End");

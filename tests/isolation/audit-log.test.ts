@@ -136,10 +136,12 @@ test("the audit log names the member and the person of each change of who answer
   const owner = await createOwner(system);
   const { workspaceId, auditLog } = owner;
   const sessionId = await startSession(owner, "visitor");
+  const contactId = randomUUID();
   await queryFirstRow(
     system.database,
-    "UPDATE conversation.sessions SET contact_at = now() WHERE workspace_id = $1 AND session_id = $2 RETURNING session_id",
-    [workspaceId, sessionId],
+    `UPDATE conversation.sessions SET contact_at = now(), contact_messages = jsonb_build_array(jsonb_build_object('id', $3::text))
+     WHERE workspace_id = $1 AND session_id = $2 RETURNING session_id`,
+    [workspaceId, sessionId, contactId],
   );
   const session = { session_id: sessionId };
   const [ada, ben] = [
@@ -150,7 +152,7 @@ test("the audit log names the member and the person of each change of who answer
     ["handoff", { action: "take", agent: ada }],
     ["handoff", { action: "typing", agent: ada }],
     ["handoff", { action: "assign", agent: ben }],
-    ["handoff", { action: "contact_done", agent: ada }],
+    ["handoff", { action: "contact_done", agent: ada, contact_id: contactId }],
     ["handoff", { action: "resolve", agent: ada }],
     ["notes", { text: "text-marker", agent: ada, request_id: randomUUID() }],
   ] as const;

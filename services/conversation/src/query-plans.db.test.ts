@@ -167,6 +167,9 @@ beforeAll(async () => {
     INSERT INTO conversation.session_notes (workspace_id, session_id, request_id, after_message_id, author_id, author_name, content)
     SELECT workspace_id, session_id, session_id, last_message_id, 'a', 'A', 'n' FROM conversation.sessions`);
   await db.admin.query(`
+    INSERT INTO conversation.refusal_counts (workspace_id, outcome, day, turns)
+    SELECT 'many_' || n, 'quota_exceeded', now()::date, 1 FROM generate_series(1, ${BOTS}) n`);
+  await db.admin.query(`
     INSERT INTO conversation.agents SELECT 'many_' || n, 'a', 'A', now() FROM generate_series(1, ${BOTS}) n`);
   // A backlog in the outbox, as after a quota outage of an hour.
   await db.admin.query(`

@@ -76,7 +76,10 @@ export function contactMessagesSuite(shared: () => ContractSystem): void {
         contact_pending: true,
       });
     const item = await listed(session);
-    expect(item).toMatchObject({ contact: { id: request_id, email: EMAIL, excerpt: MESSAGE }, handoff: { contact_pending: true } });
+    expect(item).toMatchObject({
+      contact: { id: request_id, email: EMAIL, excerpt: MESSAGE },
+      handoff: { contact_pending: true },
+    });
     expect(item?.since).toBe(item?.contact?.created_at);
     const asked = await api.call({ ...request({ session_id: session }), path: "/api/chat/handoff/" });
     expect(expectOk(asked)).toMatchObject({ state: "requested", contact_pending: true });

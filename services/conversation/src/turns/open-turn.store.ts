@@ -3,12 +3,12 @@ import { isQuestion } from "@parley/bot-rules/small-talk";
 import { type Database, defineStatement, invalidArgument, sqlState } from "@parley/service-kit";
 import { botSlugSql, recordEventSql } from "../events/index.ts";
 import { ANSWER_WITHIN, handoffSql, type StoredHandoff } from "../handoff/index.ts";
+import { countRefusalSql, maxStoredRefusals, roomSql } from "../refusal-counts/index.ts";
 import { mayUseSessionSql, type RequestVisitor, visitorHashSql } from "../sessions/index.ts";
 import { HISTORY_CHARACTERS } from "./budget.ts";
 import { historySql } from "./history.store.ts";
 import { chooseMessageId } from "./message-ids.ts";
 import type { Exchange } from "./prompt.ts";
-import { countRefusalSql, maxStoredRefusals, roomSql } from "../refusal-counts/index.ts";
 
 export type NewTurn = RequestVisitor & {
   workspaceId: string;

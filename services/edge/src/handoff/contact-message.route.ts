@@ -6,15 +6,7 @@ import Type, { type Static } from "typebox";
 import { v7 as uuidv7 } from "uuid";
 import { admitVisitor, type KeyResolver } from "../auth/index.ts";
 import { PublicKey, SessionId } from "../chat/index.ts";
-import {
-  endpoint,
-  HttpError,
-  inKiB,
-  json,
-  type Operation,
-  refused,
-  unavailableError,
-} from "../http/index.ts";
+import { endpoint, HttpError, inKiB, json, type Operation, refused, unavailableError } from "../http/index.ts";
 import { HANDOFF_REFUSALS, type LiveBus, translateHandoffError } from "../live/index.ts";
 import {
   countVisitorMessage,

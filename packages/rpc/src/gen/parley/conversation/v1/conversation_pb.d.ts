@@ -2552,6 +2552,7 @@ export declare const ConversationService: GenService<{
    *
    * Errors: as RequestHandoff, and
    * - FAILED_PRECONDITION (contact_limit_reached): the session has 3 contact messages.
+   * - RESOURCE_EXHAUSTED (daily_contact_limit_reached): the workspace has 1,000 contact messages of this UTC day.
    * - INVALID_ARGUMENT (invalid_argument): a field is invalid. The edge has checked them all.
    *
    * Deadline: 3 s. If the response is lost, the visitor sends the same request again.

@@ -9,6 +9,7 @@ import { type Api, type ApiRequest, type ApiResponse, bearer } from "../support/
 import {
   addIdentityKey,
   type ContractSystem,
+  formatDetail,
   formatError,
   formatRefusal,
   memberClaims,
@@ -117,7 +118,7 @@ export function contactMessagesSuite(shared: () => ContractSystem): void {
     expect(await listed(session_id)).toBeUndefined();
     for (const contact_id of [undefined, "x", 1]) {
       const refused = await change(session_id, { action: "contact_done", contact_id });
-      expect(formatRefusal(refused)).toBe(formatError(400, "invalid_message"));
+      expect(formatRefusal(refused)).toBe(formatDetail(400, "invalid_message"));
       expect(refused.headers.get("parley-error-field")).toBe("contact_id");
     }
   });

@@ -40,6 +40,7 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
     messageId: "987654321",
     patternId: "987654321",
     answerId: "987654321",
+    replyId: "987654321",
     caseId: "987654321",
     kid: randomUUID().slice(0, 12),
     webhookId: randomUUID(),
@@ -58,7 +59,7 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
  */
 function maskIdentifiers(
   response: string,
-  { messageId: _, patternId: __, answerId: ____, caseId: ___, siteId: _____, ...ids }: Identifiers,
+  { messageId: _, patternId: __, answerId: ____, replyId: ______, caseId: ___, siteId: _____, ...ids }: Identifiers,
 ): string {
   return Object.entries(ids).reduce((text, [field, id]) => text.replaceAll(id, field), response);
 }

@@ -14,6 +14,7 @@ export type Identifiers = {
   messageId: string;
   patternId: string;
   answerId: string;
+  replyId: string;
   sourceName: string;
   toolName: string;
   caseId: string;
@@ -206,6 +207,13 @@ const WRITTEN_CASES: Readonly<Record<string, RpcCase>> = {
       { workspaceId, botSlug, id: ids.patternId },
       { workspaceId, botSlug: ids.botSlug, id: ids.patternId },
     ],
+  },
+  "parley.conversation.v1.CannedReplyAdminService/AddCannedReply": workspaceOnly({ name: "n", text: "t" }),
+  "parley.conversation.v1.CannedReplyAdminService/UpdateCannedReply": {
+    requests: ({ workspaceId }, { replyId }) => [{ workspaceId, id: replyId, name: "mine", text: "now" }],
+  },
+  "parley.conversation.v1.CannedReplyAdminService/RemoveCannedReply": {
+    requests: ({ workspaceId }, { replyId }) => [{ workspaceId, id: replyId }],
   },
   "parley.conversation.v1.AnswerAdminService/AddAnswer": ofBot({ questions: ["q"], answer: "a" }),
   "parley.conversation.v1.AnswerAdminService/UpdateAnswer": {

@@ -8,12 +8,13 @@ import { AGENT, ORDER_TOOL, SITE_URL, type TenantData, WEBHOOK_URL } from "./rpc
 
 export type TenantDataWithKey = TenantData & { publicKey: string };
 
-/** Creates a tenant with one bot, session, note, agent, turn, pattern, source, site, tool, evaluation case, identity key, webhook, recipient of e-mail and credit, and returns their identifiers. */
+/** Creates a tenant with one bot, session, note, agent, turn, pattern, canned reply, source, site, tool, evaluation case, identity key, webhook, recipient of e-mail and credit, and returns their identifiers. */
 export async function createTenantData(system: SharedSystem): Promise<TenantDataWithKey> {
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug, publicKey } = tenant;
   const { pattern } = await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "never" });
   const { answer } = await system.admin.answers.addAnswer({ workspaceId, botSlug, questions: ["never"], answer: "a" });
+  const { reply } = await system.admin.cannedReplies.addCannedReply({ workspaceId, name: "n", text: "t" });
   const sourceName = `source-${randomUUID()}.txt`;
   const content = Buffer.from("Refunds take a week.");
   await system.admin.knowledge.addSource({ workspaceId, botSlug, name: sourceName, format: "txt", content });
@@ -106,6 +107,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
     visitorId,
     patternId: String(pattern?.id),
     answerId: String(answer?.id),
+    replyId: String(reply?.id),
     ...ids,
   };
 }

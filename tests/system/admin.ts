@@ -3,6 +3,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import {
   AnswerAdminService,
   BotAdminService,
+  CannedReplyAdminService,
   EmailAdminService,
   EvaluationAdminService,
   IdentityKeyAdminService,
@@ -31,6 +32,7 @@ export type AdminClients = {
   emails: Client<typeof EmailAdminService>;
   moderation: Client<typeof ModerationAdminService>;
   answers: Client<typeof AnswerAdminService>;
+  cannedReplies: Client<typeof CannedReplyAdminService>;
   knowledge: Client<typeof KnowledgeAdminService>;
   sites: Client<typeof SiteAdminService>;
   evaluations: Client<typeof EvaluationAdminService>;
@@ -69,6 +71,7 @@ export function createAdminClients(ports: OpsPorts): AdminClients {
     emails: createClient(EmailAdminService, conversation),
     moderation: createClient(ModerationAdminService, conversation),
     answers: createClient(AnswerAdminService, conversation),
+    cannedReplies: createClient(CannedReplyAdminService, conversation),
     knowledge: createClient(KnowledgeAdminService, conversation),
     sites: createClient(SiteAdminService, conversation),
     evaluations: createClient(EvaluationAdminService, conversation),

@@ -9,6 +9,7 @@ import { addKeyCommands } from "./commands/bot/key.ts";
 import { addModerationCommands } from "./commands/bot/moderation.ts";
 import { addProviderCommands } from "./commands/bot/provider.ts";
 import { addToolCommands } from "./commands/bot/tool.ts";
+import { addCannedReplyCommands } from "./commands/canned-reply.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
 import { addConversationCommands } from "./commands/conversation/conversation.ts";
 import { addCreditCommands } from "./commands/credit.ts";
@@ -79,6 +80,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   addIdentityKeyCommands(program, context);
   addModerationCommands(program, context);
   addAnswerCommands(program, context);
+  addCannedReplyCommands(program, context);
   addKnowledgeCommands(program, context);
   addToolCommands(program, context);
   addConversationCommands(program, context);

@@ -66,9 +66,13 @@ test("no method that viewers may call declares changes: true", () => {
   expect(changing).toEqual([]);
 });
 
-test("agents may call the methods about conversations and no other one", () => {
+test("agents may call the methods about conversations and canned replies, and no other one", () => {
   const permitted = services.flatMap((service) => service.methods).filter((method) => mayCall("agent", method));
   expect(permitted.map(({ parent, name }) => `${parent.name}/${name}`).sort()).toEqual([
+    "CannedReplyAdminService/AddCannedReply",
+    "CannedReplyAdminService/ListCannedReplies",
+    "CannedReplyAdminService/RemoveCannedReply",
+    "CannedReplyAdminService/UpdateCannedReply",
     "HandoffService/AddNote",
     "HandoffService/ChangeHandoff",
     "HandoffService/ListHandoffs",

@@ -6,7 +6,7 @@ export * from "./gen/parley/rpc/v1/audit_log_pb.js";
 
 /**
  * A member's role in a workspace. A viewer reads, and an owner may do everything that a viewer or an agent may. An agent answers visitors, adds
- * private notes, reads conversations, and does nothing else.
+ * private notes, reads conversations, manages canned replies, and does nothing else.
  */
 export type Role = "viewer" | "agent" | "owner";
 

@@ -4,6 +4,7 @@ import {
   AnswerAdminService,
   AuditLogAdminService,
   BotAdminService,
+  CannedReplyAdminService,
   EmailAdminService,
   EvaluationAdminService,
   HandoffService,
@@ -37,6 +38,12 @@ export const GROUPS = [
     screens: [
       { to: "/inbox", name: t("Inbox"), icon: "inbox", reads: HandoffService.method.listHandoffs },
       { to: "/conversations", name: t("Conversations"), icon: "chat", reads: SessionAdminService.method.listSessions },
+      {
+        to: "/canned-replies",
+        name: t("Canned replies"),
+        icon: "copy",
+        reads: CannedReplyAdminService.method.listCannedReplies,
+      },
       {
         to: "/questions",
         name: t("Unanswered questions"),

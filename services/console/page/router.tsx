@@ -90,6 +90,12 @@ const answersRoute = createRoute({
   component: lazyRouteComponent(() => import("./screens/answers.tsx"), "Answers"),
 });
 
+const cannedRepliesRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/canned-replies",
+  component: lazyRouteComponent(() => import("./screens/canned-replies.tsx"), "CannedReplies"),
+});
+
 const questionsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/questions",
@@ -222,6 +228,7 @@ const routeTree = rootRoute.addChildren([
     knowledgeRoute,
     documentRoute,
     answersRoute,
+    cannedRepliesRoute,
     questionsRoute,
     evaluationRoute,
     keysRoute,

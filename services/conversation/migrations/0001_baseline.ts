@@ -27,6 +27,6 @@ export async function down(knex: Knex): Promise<void> {
       conversation.evaluation_runs, conversation.evaluation_cases, conversation.knowledge_embeddings, conversation.knowledge_words,
       conversation.knowledge_chunks, conversation.source_texts, conversation.knowledge_pages, conversation.knowledge_sites,
       conversation.knowledge_sources,
-      conversation.tools, conversation.answers, conversation.moderation_patterns, conversation.bot_logos, conversation.identity_keys, conversation.api_keys, conversation.bots;
+      conversation.tools, conversation.canned_replies, conversation.answers, conversation.moderation_patterns, conversation.bot_logos, conversation.identity_keys, conversation.api_keys, conversation.bots;
   `);
 }

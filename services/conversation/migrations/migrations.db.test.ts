@@ -94,6 +94,10 @@ async function fill() {
     [workspaceId],
   );
   await db.database.query(
+    "INSERT INTO conversation.canned_replies (workspace_id, name, content) VALUES ($1, 'n', 't')",
+    [workspaceId],
+  );
+  await db.database.query(
     `INSERT INTO conversation.session_notes (workspace_id, session_id, request_id, after_message_id, author_id, author_name, content)
      VALUES ($1, $2, $2, 1, 'a', 'A', 'n')`,
     [workspaceId, sessionId],

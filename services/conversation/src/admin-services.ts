@@ -6,6 +6,7 @@ import {
   AnswerAdminService,
   AuditLogAdminService,
   BotAdminService,
+  CannedReplyAdminService,
   EmailAdminService,
   EvaluationAdminService,
   IdentityKeyAdminService,
@@ -35,6 +36,7 @@ import { createAnswerAdmin } from "./answers/answers.admin.ts";
 import { createModerationAdmin } from "./bot-rules/moderation.admin.ts";
 import { createToolAdmin } from "./bot-rules/tools.admin.ts";
 import { createBotAdmin } from "./bots/bots.admin.ts";
+import { createCannedReplyAdmin } from "./canned-replies/canned-replies.admin.ts";
 import type { Config } from "./config.ts";
 import type { DocumentFetcher, DocumentQueue } from "./documents/index.ts";
 import { createEmailAdmin } from "./emails/index.ts";
@@ -93,6 +95,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(EmailAdminService, createEmailAdmin({ database, quota, isAvailable: isEmailAvailable }));
   router.service(ModerationAdminService, createModerationAdmin(database, deps.patternThreads));
   router.service(AnswerAdminService, createAnswerAdmin(database));
+  router.service(CannedReplyAdminService, createCannedReplyAdmin(database, quota));
   router.service(ToolAdminService, createToolAdmin({ database, llm: deps.llm, quota, ownerToolPlans }));
   const findEmbeddingStatus = async (workspaceId: string) => (await ofWorkspace(deps.embeddings, workspaceId)).status;
   router.service(

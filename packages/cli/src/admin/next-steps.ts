@@ -15,6 +15,8 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   pattern_not_found: "list patterns with parley moderation list --workspace W --bot S",
   answer_not_found: "list answers with parley answer list --workspace W --bot S",
   too_many_answers: "remove one with parley answer remove ID --workspace W --bot S",
+  canned_reply_not_found: "list canned replies with parley canned-reply list --workspace W",
+  too_many_canned_replies: "remove one with parley canned-reply remove ID --workspace W",
   patterns_too_large: "remove patterns with parley moderation remove; docs/moderation.md lists the limits",
   moderation_overloaded: "look for slow patterns with parley moderation list, and try again in a few seconds",
   source_not_found: "list documents with parley knowledge list --workspace W --bot S",

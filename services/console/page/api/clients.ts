@@ -4,6 +4,7 @@ import {
   AnswerAdminService,
   AuditLogAdminService,
   BotAdminService,
+  CannedReplyAdminService,
   EmailAdminService,
   EvaluationAdminService,
   IdentityKeyAdminService,
@@ -32,6 +33,7 @@ export const keys = createClient(KeyAdminService, transport);
 export const identityKeys = createClient(IdentityKeyAdminService, transport);
 export const knowledge = createClient(KnowledgeAdminService, transport);
 export const answers = createClient(AnswerAdminService, transport);
+export const cannedReplies = createClient(CannedReplyAdminService, transport);
 export const questions = createClient(QuestionAdminService, transport);
 export const emails = createClient(EmailAdminService, transport);
 export const evaluations = createClient(EvaluationAdminService, transport);

@@ -18,6 +18,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   session_not_found: t("This conversation no longer exists."),
   already_assigned: t("Somebody else has taken this conversation."),
   not_assigned: t("You no longer have this conversation. Take it again to answer."),
+  canned_reply_not_found: t("This canned reply no longer exists. Reload the page."),
+  too_many_canned_replies: t("A workspace can have at most 200 canned replies. Remove one first."),
   too_many_notes: t("A conversation can have at most 200 notes."),
   tool_not_found: t("This tool no longer exists. Reload the page."),
   rate_limited: t("Too many requests. Try again in a minute."),

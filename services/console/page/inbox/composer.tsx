@@ -7,6 +7,7 @@ import { Button } from "../components/button.tsx";
 import { TextArea } from "../components/field.tsx";
 import { t } from "../i18n/t.tsx";
 import { changeHandoff, sendAnswer } from "./answer-visitor.ts";
+import { CannedReplyList, useCannedReplies } from "./canned-reply-list.tsx";
 
 /** The visitor sees for 5 s that the agent is typing. */
 const TYPING_MS = 3_000;
@@ -42,12 +43,6 @@ export function Composer({ sessionId, onSent }: { sessionId: string; onSent: () 
     event.preventDefault();
     if (canSend) mutate();
   };
-  const sendOnEnter = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    // Enter that confirms an IME's text has the keyCode 229. `isComposing` does not detect this Enter in Safari.
-    if (event.keyCode !== 13 || event.shiftKey) return;
-    event.preventDefault();
-    if (canSend) mutate();
-  };
   const change = (changed: string) => {
     setText(changed);
     drafts.set(sessionId, { ...drafts.get(sessionId), text: changed });
@@ -56,17 +51,27 @@ export function Composer({ sessionId, onSent }: { sessionId: string; onSent: () 
     // The visitor only misses that the agent is typing.
     changeHandoff(sessionId, "typing").catch(() => undefined);
   };
+  const canned = useCannedReplies(text, change);
+  const sendOnEnter = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (canned.handleKey(event)) return;
+    // Enter that confirms an IME's text has the keyCode 229. `isComposing` does not detect this Enter in Safari.
+    if (event.keyCode !== 13 || event.shiftKey) return;
+    event.preventDefault();
+    if (canSend) mutate();
+  };
   return (
     <form ref={form} className="composer panel" onSubmit={submit}>
+      <CannedReplyList {...canned} />
       <TextArea
         label={t("Your answer")}
-        hint={t("Enter sends, Shift+Enter starts a new line.")}
+        hint={`${t("Enter sends, Shift+Enter starts a new line.")} ${t("/ at the beginning inserts a canned reply.")}`}
         rows={3}
         maxLength={MAX_CHARACTERS}
         value={text}
         readOnly={isPending}
         onChange={({ target }) => change(target.value)}
         onKeyDown={sendOnEnter}
+        {...canned.fieldAttributes}
       />
       {error && (
         <p className="form-error" role="alert">

@@ -94,6 +94,15 @@ export const BOTS = `
   );
   CREATE INDEX answers_bot ON conversation.answers (workspace_id, bot_id);
 
+  -- Texts that people of the team insert into their answers to visitors.
+  CREATE TABLE conversation.canned_replies (
+    workspace_id text NOT NULL,
+    reply_id     bigint GENERATED ALWAYS AS IDENTITY,
+    name         text NOT NULL,
+    content      text NOT NULL,
+    PRIMARY KEY (workspace_id, reply_id)
+  );
+
   -- The tools that a bot may call.
   CREATE TABLE conversation.tools (
     workspace_id text NOT NULL,

@@ -50,6 +50,7 @@ const TABLES = [
   "moderation_patterns",
   "answers",
   "agents",
+  "canned_replies",
   "api_keys",
   "identity_keys",
   "evaluation_cases",
@@ -66,8 +67,9 @@ const TABLES = [
 ] as const;
 
 /**
- * Deletes a workspace's bots with their tools, patterns, answers, keys, evaluations and sites, its identity keys, its agents, its requests to erase
- * visitors, its counts of refusals, its webhook endpoints and its recipients of e-mail. The housekeeping of webhooks deletes their deliveries.
+ * Deletes a workspace's bots with their tools, patterns, answers, keys, evaluations and sites, its identity keys, its agents, its canned replies, its
+ * requests to erase visitors, its counts of refusals, its webhook endpoints and its recipients of e-mail. The housekeeping of webhooks deletes their
+ * deliveries.
  */
 export async function deleteBots(database: Database, workspaceId: string): Promise<void> {
   await transaction(database, async (connection) => {

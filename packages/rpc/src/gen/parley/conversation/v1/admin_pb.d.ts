@@ -7963,6 +7963,236 @@ export declare type HandedOffSession = Message<"parley.conversation.v1.HandedOff
 export declare const HandedOffSessionSchema: GenMessage<HandedOffSession>;
 
 /**
+ * CannedReply is a text that people of the team insert into their answers.
+ *
+ * @generated from message parley.conversation.v1.CannedReply
+ */
+export declare type CannedReply = Message<"parley.conversation.v1.CannedReply"> & {
+  /**
+   * The ID, unique in the workspace.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * The name by which the team finds it, 1 to 60 characters.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * The text, 1 to 4,000 characters, in the widget's Markdown.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CannedReply.
+ * Use `create(CannedReplySchema)` to create a new message.
+ */
+export declare const CannedReplySchema: GenMessage<CannedReply>;
+
+/**
+ * AddCannedReplyRequest describes a new canned reply.
+ *
+ * @generated from message parley.conversation.v1.AddCannedReplyRequest
+ */
+export declare type AddCannedReplyRequest = Message<"parley.conversation.v1.AddCannedReplyRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The name, without the white space around it.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * The text.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.AddCannedReplyRequest.
+ * Use `create(AddCannedReplyRequestSchema)` to create a new message.
+ */
+export declare const AddCannedReplyRequestSchema: GenMessage<AddCannedReplyRequest>;
+
+/**
+ * AddCannedReplyResponse returns the canned reply.
+ *
+ * @generated from message parley.conversation.v1.AddCannedReplyResponse
+ */
+export declare type AddCannedReplyResponse = Message<"parley.conversation.v1.AddCannedReplyResponse"> & {
+  /**
+   * The canned reply.
+   *
+   * @generated from field: parley.conversation.v1.CannedReply reply = 1;
+   */
+  reply?: CannedReply | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.AddCannedReplyResponse.
+ * Use `create(AddCannedReplyResponseSchema)` to create a new message.
+ */
+export declare const AddCannedReplyResponseSchema: GenMessage<AddCannedReplyResponse>;
+
+/**
+ * UpdateCannedReplyRequest replaces a canned reply.
+ *
+ * @generated from message parley.conversation.v1.UpdateCannedReplyRequest
+ */
+export declare type UpdateCannedReplyRequest = Message<"parley.conversation.v1.UpdateCannedReplyRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The ID.
+   *
+   * @generated from field: int64 id = 2;
+   */
+  id: bigint;
+
+  /**
+   * The new name, as for AddCannedReply.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * The new text.
+   *
+   * @generated from field: string text = 4;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UpdateCannedReplyRequest.
+ * Use `create(UpdateCannedReplyRequestSchema)` to create a new message.
+ */
+export declare const UpdateCannedReplyRequestSchema: GenMessage<UpdateCannedReplyRequest>;
+
+/**
+ * UpdateCannedReplyResponse returns the canned reply.
+ *
+ * @generated from message parley.conversation.v1.UpdateCannedReplyResponse
+ */
+export declare type UpdateCannedReplyResponse = Message<"parley.conversation.v1.UpdateCannedReplyResponse"> & {
+  /**
+   * The canned reply.
+   *
+   * @generated from field: parley.conversation.v1.CannedReply reply = 1;
+   */
+  reply?: CannedReply | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UpdateCannedReplyResponse.
+ * Use `create(UpdateCannedReplyResponseSchema)` to create a new message.
+ */
+export declare const UpdateCannedReplyResponseSchema: GenMessage<UpdateCannedReplyResponse>;
+
+/**
+ * ListCannedRepliesRequest names a workspace.
+ *
+ * @generated from message parley.conversation.v1.ListCannedRepliesRequest
+ */
+export declare type ListCannedRepliesRequest = Message<"parley.conversation.v1.ListCannedRepliesRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListCannedRepliesRequest.
+ * Use `create(ListCannedRepliesRequestSchema)` to create a new message.
+ */
+export declare const ListCannedRepliesRequestSchema: GenMessage<ListCannedRepliesRequest>;
+
+/**
+ * ListCannedRepliesResponse lists canned replies.
+ *
+ * @generated from message parley.conversation.v1.ListCannedRepliesResponse
+ */
+export declare type ListCannedRepliesResponse = Message<"parley.conversation.v1.ListCannedRepliesResponse"> & {
+  /**
+   * The canned replies, at most 200.
+   *
+   * @generated from field: repeated parley.conversation.v1.CannedReply replies = 1;
+   */
+  replies: CannedReply[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListCannedRepliesResponse.
+ * Use `create(ListCannedRepliesResponseSchema)` to create a new message.
+ */
+export declare const ListCannedRepliesResponseSchema: GenMessage<ListCannedRepliesResponse>;
+
+/**
+ * RemoveCannedReplyRequest names a canned reply.
+ *
+ * @generated from message parley.conversation.v1.RemoveCannedReplyRequest
+ */
+export declare type RemoveCannedReplyRequest = Message<"parley.conversation.v1.RemoveCannedReplyRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The ID.
+   *
+   * @generated from field: int64 id = 2;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveCannedReplyRequest.
+ * Use `create(RemoveCannedReplyRequestSchema)` to create a new message.
+ */
+export declare const RemoveCannedReplyRequestSchema: GenMessage<RemoveCannedReplyRequest>;
+
+/**
+ * RemoveCannedReplyResponse is empty.
+ *
+ * @generated from message parley.conversation.v1.RemoveCannedReplyResponse
+ */
+export declare type RemoveCannedReplyResponse = Message<"parley.conversation.v1.RemoveCannedReplyResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveCannedReplyResponse.
+ * Use `create(RemoveCannedReplyResponseSchema)` to create a new message.
+ */
+export declare const RemoveCannedReplyResponseSchema: GenMessage<RemoveCannedReplyResponse>;
+
+/**
  * ExportFormat is the format of an export of many sessions.
  *
  * @generated from enum parley.conversation.v1.ExportFormat
@@ -8942,6 +9172,63 @@ export declare const HandoffService: GenService<{
     methodKind: "unary";
     input: typeof ListHandoffsRequestSchema;
     output: typeof ListHandoffsResponseSchema;
+  },
+}>;
+
+/**
+ * CannedReplyAdminService manages the canned replies of a workspace: texts that people of the team insert into their answers.
+ *
+ * Served as BotAdminService is.
+ *
+ * @generated from service parley.conversation.v1.CannedReplyAdminService
+ */
+export declare const CannedReplyAdminService: GenService<{
+  /**
+   * AddCannedReply adds a canned reply. Not idempotent: every call adds one.
+   *
+   * Errors:
+   * - NOT_FOUND (workspace_not_found).
+   * - INVALID_ARGUMENT (invalid_argument): a field is invalid.
+   * - RESOURCE_EXHAUSTED (too_many_canned_replies): the workspace has 200.
+   *
+   * @generated from rpc parley.conversation.v1.CannedReplyAdminService.AddCannedReply
+   */
+  addCannedReply: {
+    methodKind: "unary";
+    input: typeof AddCannedReplyRequestSchema;
+    output: typeof AddCannedReplyResponseSchema;
+  },
+  /**
+   * UpdateCannedReply replaces the name and the text of a canned reply. Idempotent.
+   *
+   * Errors: NOT_FOUND (canned_reply_not_found); INVALID_ARGUMENT (invalid_argument) as for AddCannedReply.
+   *
+   * @generated from rpc parley.conversation.v1.CannedReplyAdminService.UpdateCannedReply
+   */
+  updateCannedReply: {
+    methodKind: "unary";
+    input: typeof UpdateCannedReplyRequestSchema;
+    output: typeof UpdateCannedReplyResponseSchema;
+  },
+  /**
+   * ListCannedReplies lists a workspace's canned replies by name.
+   *
+   * @generated from rpc parley.conversation.v1.CannedReplyAdminService.ListCannedReplies
+   */
+  listCannedReplies: {
+    methodKind: "unary";
+    input: typeof ListCannedRepliesRequestSchema;
+    output: typeof ListCannedRepliesResponseSchema;
+  },
+  /**
+   * RemoveCannedReply removes a canned reply. Idempotent: removing an unknown one succeeds.
+   *
+   * @generated from rpc parley.conversation.v1.CannedReplyAdminService.RemoveCannedReply
+   */
+  removeCannedReply: {
+    methodKind: "unary";
+    input: typeof RemoveCannedReplyRequestSchema;
+    output: typeof RemoveCannedReplyResponseSchema;
   },
 }>;
 

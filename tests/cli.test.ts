@@ -216,8 +216,8 @@ describe("parley bot", () => {
   });
 });
 
-describe("a list of a workspace's bots, keys or sessions", () => {
-  it.each(["bot list", "key list", "identity-key list", "conversation list"])(
+describe("a list of a workspace's bots, keys, canned replies or sessions", () => {
+  it.each(["bot list", "key list", "identity-key list", "canned-reply list", "conversation list"])(
     "is an error, not an empty list, for an unknown workspace: parley %s",
     async (command) => {
       const { code, stdout, stderr } = await run(...command.split(" "), "--workspace", "nobody");
@@ -226,9 +226,9 @@ describe("a list of a workspace's bots, keys or sessions", () => {
     },
   );
 
-  it("is empty for a workspace that has no bots, keys or sessions", async () => {
+  it("is empty for a workspace that has none", async () => {
     const { id } = await json<{ id: string }>("workspace", "create", "--name", "New", "--plan", "free");
-    for (const command of ["bot", "key", "identity-key", "conversation"])
+    for (const command of ["bot", "key", "identity-key", "canned-reply", "conversation"])
       expect(await json(command, "list", "--workspace", id)).toEqual([]);
   });
 });
@@ -416,6 +416,27 @@ describe("parley moderation", () => {
     const { code, stderr } = await run("moderation", "add", ...botArgs(), "--pattern", "(?=look)");
     expect(code).toBe(1);
     expect(stderr.trimEnd().split("\n")).toEqual([expect.stringMatching(/^parley: ./)]);
+  });
+});
+
+describe("parley canned-reply", () => {
+  it("adds, changes, lists and removes a canned reply", async () => {
+    const texts = ["--name", "Hours", "--text", "We open at **seven**."];
+    const added = await json<{ id: string }>("canned-reply", "add", ...workspaceArgs(), ...texts);
+    expect(added).toEqual({ id: expect.any(String), name: "Hours", text: "We open at **seven**." });
+    const { stdout } = await run("canned-reply", "list", ...workspaceArgs());
+    expect(stdout).toMatch(/^ID +NAME +TEXT\n\d+ +Hours +We open at \*\*seven\*\*\.\n$/);
+    const changes = ["--name", "Opening", "--text", "At eight."];
+    const changed = { id: added.id, name: "Opening", text: "At eight." };
+    expect(await json("canned-reply", "update", added.id, ...workspaceArgs(), ...changes)).toEqual(changed);
+    expect(await json("canned-reply", "list", ...workspaceArgs())).toEqual([changed]);
+    const removed = await run("canned-reply", "remove", added.id, ...workspaceArgs());
+    expect([removed.code, removed.stdout]).toEqual([0, `Removed canned reply ${added.id}.\n`]);
+    const gone = await run("canned-reply", "update", added.id, ...workspaceArgs(), ...changes);
+    expect([gone.code, gone.stderr]).toEqual([
+      1,
+      "parley: the workspace has no such canned reply: list canned replies with parley canned-reply list --workspace W\n",
+    ]);
   });
 });
 

@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { tryLockFile } from "@parley/cli";
-import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type DeviceLogin, startDeviceLogin } from "./cli/device-login.ts";
 import { cliEnv, runCliInProcess, runCliJson } from "./system/cli.ts";
 import type { DeviceSso } from "./system/servers/device-sso.ts";
@@ -51,6 +51,15 @@ test("parley login waits until the person approves, keeps the token in a file th
   ]);
   const refused = await runCliInProcess(["workspace", "list"], env);
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("your role does not permit")]);
+});
+
+test("an agent lists canned replies and conversations, also if there are none", async () => {
+  const empty = await createTenant(system.admin);
+  const agent = await startDeviceLogin(system, empty, "parley-agent");
+  onTestFinished(() => agent.stop());
+  await agent.signIn();
+  for (const group of ["canned-reply", "conversation"])
+    expect(await runCliJson([group, "list", "--workspace", empty.workspaceId], agent.env)).toEqual([]);
 });
 
 test("ADMIN_TOKEN takes precedence over the login", async () => {

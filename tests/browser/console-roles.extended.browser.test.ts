@@ -85,7 +85,7 @@ describeInBrowser("roles in the console", (fixture) => {
     await page.openScreen("Conversations");
     await page.tab.getByText("Reviewed as bad").first().waitFor();
     const screens = page.tab.getByRole("navigation", { name: "Screens" }).getByRole("link");
-    expect(await screens.allInnerTexts()).toEqual(["Inbox", "Conversations"]);
+    expect(await screens.allInnerTexts()).toEqual(["Inbox", "Conversations", "Canned replies"]);
     expect(new Set(await findControls(page))).toEqual(new Set(FILTERS.filter((name) => name !== "Bot")));
     await page.tab.getByRole("button", { name: /Demo agent.*Agent · console-tests/s }).waitFor();
     await page.goto(`/conversations/${sessionId}`);
@@ -99,7 +99,8 @@ describeInBrowser("roles in the console", (fixture) => {
     ];
     expect(await findControls(page)).toEqual(controls);
     expect(await page.findAxeViolations()).toEqual([]);
-    for (const { path } of screensOf(bot, sessionId).filter((each) => !each.path.startsWith("/conversations"))) {
+    const others = screensOf(bot, sessionId).filter(({ path }) => !/^\/(?:conversations|canned-replies)/.test(path));
+    for (const { path } of others) {
       await page.goto(path);
       await page.tab.getByText(FORBIDDEN).waitFor();
       expect(await findControls(page), path).toEqual([]);
@@ -191,6 +192,7 @@ function screensOf(bot: string, sessionId: string): Screen[] {
       text: "Read what was said here",
       controls: ["Bot", "Read what was said here with the passages, the tools and the duration of each answer."],
     },
+    { path: "/canned-replies", text: "type / in the field to answer", controls: [] },
     { path: "/usage", text: "By month", controls: ["Download CSV", "Month"] },
     { path: "/emails", text: FORBIDDEN, controls: [] },
     { path: "/audit-log", text: FORBIDDEN, controls: [] },

@@ -29,6 +29,8 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
   });
   await service.admin.sites.putSite({ workspaceId: CONSOLE_WORKSPACE, botSlug: bot, url: `https://${bot}.example/` });
   await service.admin.emails.addRecipient({ workspaceId: CONSOLE_WORKSPACE, address: `${bot}@example.com` });
+  const reply = { name: `Opening hours of ${bot}`, text: "We are here from **9 to 17**." };
+  await service.admin.cannedReplies.addCannedReply({ workspaceId: CONSOLE_WORKSPACE, ...reply });
   const { endpoint } = await service.admin.webhooks.createEndpoint({
     workspaceId: CONSOLE_WORKSPACE,
     changes: { url: `https://${bot}.example/events` },
@@ -49,6 +51,7 @@ export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
       link: "Conversations",
       text: "When is the delivery of bread",
     },
+    { path: "/canned-replies", heading: "Canned replies", link: "Canned replies", text: reply.name },
     {
       path: `/questions?bot=${bot}`,
       heading: "Unanswered questions",

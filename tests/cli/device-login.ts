@@ -6,7 +6,7 @@ import { type DeviceSso, startDeviceSso } from "../system/servers/device-sso.ts"
 import type { SharedSystem } from "../system/shared-system.ts";
 import type { Tenant } from "../system/system.ts";
 
-/** An identity provider, and a directory in which the CLI stores the login of the tenant's owner `anna`. */
+/** An identity provider, and a directory in which the CLI stores the login of the tenant's member `anna`. */
 export type DeviceLogin = {
   sso: DeviceSso;
   dir: string;
@@ -23,9 +23,10 @@ export type DeviceLogin = {
 export async function startDeviceLogin(
   system: Pick<SharedSystem, "conversation" | "quota" | "llm" | "sso">,
   tenant: Tenant,
+  role = "parley-owner",
 ): Promise<DeviceLogin> {
   const { issuer, audience, sign } = system.sso;
-  const claims = { iss: issuer, aud: audience, sub: "anna", workspace_id: tenant.workspaceId, roles: ["parley-owner"] };
+  const claims = { iss: issuer, aud: audience, sub: "anna", workspace_id: tenant.workspaceId, roles: [role] };
   const sso = await startDeviceSso((lifetimeS) => sign({ ...claims, exp: Math.floor(Date.now() / 1_000) + lifetimeS }));
   const dir = await mkdtemp(join(tmpdir(), "parley-login-"));
   const { ADMIN_TOKEN: _, ...urls } = cliEnv(system);

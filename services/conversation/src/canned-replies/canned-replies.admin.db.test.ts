@@ -6,7 +6,13 @@ import { adminFailure, countResultsOfConcurrentInserts, useTestSystem } from "..
 
 const system = useTestSystem();
 const HOURS = { name: "Hours", text: "We open at **seven**." };
-const newWorkspace = () => ({ workspaceId: `ws-${randomUUID()}` });
+
+/** Returns a workspace that the fake quota service knows. */
+function newWorkspace() {
+  const workspaceId = `ws-${randomUUID()}`;
+  system.quota.workspaces.add(workspaceId);
+  return { workspaceId };
+}
 
 test("are validated, listed by name, changed and removed only in their own workspace, and recorded without their text", async () => {
   const service = system.createAdminClient(CannedReplyAdminService);
@@ -23,6 +29,8 @@ test("are validated, listed by name, changed and removed only in their own works
     expect(await adminFailure(service.updateCannedReply({ ...own, id, ...HOURS, ...bad }))).toMatchObject(expected);
   }
   const notFound = { parleyCode: "canned_reply_not_found" };
+  const unknown = { workspaceId: "unknown", ...HOURS };
+  expect(await adminFailure(service.addCannedReply(unknown))).toMatchObject({ parleyCode: "workspace_not_found" });
   expect(await adminFailure(service.updateCannedReply({ ...other, id, ...HOURS }))).toMatchObject(notFound);
   await service.removeCannedReply({ ...other, id });
   expect(await list()).toHaveLength(2);

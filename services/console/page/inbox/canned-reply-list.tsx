@@ -25,7 +25,7 @@ export function useCannedReplies(text: string, onInsert: (text: string) => void)
   const { data: replies = [] } = useQuery(cannedRepliesQuery(workspaceId));
   const id = useId();
   const [{ search, active, isDismissed }, setState] = useState({ search: "", active: 0, isDismissed: false });
-  // A changed search begins at the first match, and opens the list again.
+  // A changed search begins at the first match. A dismissed list stays closed as long as the text begins with the prefix.
   if (search !== text) setState({ search: text, active: 0, isDismissed: isDismissed && text.startsWith(PREFIX) });
   const isOpen = text.startsWith(PREFIX) && !isDismissed && replies.length > 0;
   const found = isOpen ? findReplies(replies, text.slice(PREFIX.length)) : undefined;

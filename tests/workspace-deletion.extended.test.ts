@@ -23,6 +23,7 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
   // The pattern must not match the reply, which repeats the message.
   await system.admin.moderation.addPattern({ ...bot, pattern: marker.slice(1), appliesTo: "reply" });
   await system.admin.bots.updateBot({ workspaceId, slug: botSlug, changes: { systemPrompt: marker } });
+  await system.admin.cannedReplies.addCannedReply({ workspaceId, name: "n", text: marker });
   const { done } = await chat(system.url(), tenant, { message: `a${marker.slice(0, 3)}`, visitor_id: marker });
   expect(done).toMatchObject({ finish_reason: "stop" });
   await vi.waitFor(

@@ -7,6 +7,7 @@ import { listPatterns } from "./bot-rules/moderation.store.ts";
 import { listTools } from "./bot-rules/tools.store.ts";
 import { readBotConfig } from "./bots/bot-config.store.ts";
 import { type Bot, findBot, findBotId, listBots } from "./bots/bots.store.ts";
+import { deleteReply, insertReply, listReplies, updateReply } from "./canned-replies/canned-replies.store.ts";
 import {
   claimEmail,
   deleteOldEmails,
@@ -136,6 +137,9 @@ beforeAll(async () => {
     INSERT INTO conversation.answers (workspace_id, bot_id, questions, answer)
     SELECT b.workspace_id, b.bot_id, '{q}', 'a' FROM conversation.bots b;
 
+    INSERT INTO conversation.canned_replies (workspace_id, name, content)
+    SELECT b.workspace_id, 'n', 't' FROM conversation.bots b;
+
     INSERT INTO conversation.tools (workspace_id, bot_id, name, definition)
     SELECT b.workspace_id, b.bot_id, 'look_up', '{}' FROM conversation.bots b;
 
@@ -253,6 +257,17 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
       listSources(database, { workspaceId: bot.workspaceId, botId: bot.id }, { query: "our", after: "s", limit: 100 }),
   ],
   ["listing moderation patterns", (database) => listPatterns(database, bot.workspaceId, bot.id)],
+  [
+    "adding, changing, listing and removing canned replies",
+    async (database) => {
+      const { workspaceId } = bot;
+      const reply = await insertReply(database, workspaceId, { name: "Hours", text: "At seven." }, 200);
+      const id = BigInt(reply?.id ?? 0);
+      await updateReply(database, workspaceId, { id, name: "Hours", text: "At eight." });
+      expect(await listReplies(database, workspaceId)).not.toEqual([]);
+      await deleteReply(database, workspaceId, id);
+    },
+  ],
   ["listing tools", (database) => listTools(database, { workspaceId: bot.workspaceId, botId: bot.id })],
   [
     "reading the audit log",

@@ -9,7 +9,11 @@ import { formatFields, formatTable } from "../output/table.ts";
 import { refuseEmpty, wholeNumberParser, workspaceOption } from "./options.ts";
 
 const NO_REPLIES = "No canned replies. Add one with parley canned-reply add --workspace W --name N --text T";
-const idArgument = ["<id>", "Select the canned reply by its ID.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER)] as const;
+const idArgument = [
+  "<id>",
+  "Select the canned reply by its ID.",
+  wholeNumberParser(1, Number.MAX_SAFE_INTEGER),
+] as const;
 const nameOption = ["--name <name>", "Set the name by which the team finds it.", refuseEmpty] as const;
 const textOption = ["--text <text>", "Set the text, in Markdown.", refuseEmpty] as const;
 

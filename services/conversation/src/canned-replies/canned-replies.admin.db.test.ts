@@ -23,7 +23,13 @@ test("are validated, listed by name, changed and removed only in their own works
   expect(await list()).toMatchObject([{ name: "address", text: "Main Street 1" }, HOURS]);
   expect(await list(other)).toEqual([]);
   const id = reply?.id ?? 0n;
-  for (const bad of [{ name: " " }, { name: "x".repeat(61) }, { text: " " }, { text: "x".repeat(4_001) }, { text: "a\0" }]) {
+  for (const bad of [
+    { name: " " },
+    { name: "x".repeat(61) },
+    { text: " " },
+    { text: "x".repeat(4_001) },
+    { text: "a\0" },
+  ]) {
     const expected = { code: Code.InvalidArgument };
     expect(await adminFailure(service.addCannedReply({ ...own, ...HOURS, ...bad }))).toMatchObject(expected);
     expect(await adminFailure(service.updateCannedReply({ ...own, id, ...HOURS, ...bad }))).toMatchObject(expected);

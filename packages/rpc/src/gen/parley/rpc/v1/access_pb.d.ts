@@ -43,7 +43,7 @@ export declare type AdminAccess = Message<"parley.rpc.v1.AdminAccess"> & {
 
   /**
    * Whether members with the role agent may call the method too. They answer visitors, add private notes, read
-   * conversations, and do nothing else.
+   * conversations, manage canned replies, and do nothing else.
    *
    * @generated from field: bool agents = 4;
    */

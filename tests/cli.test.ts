@@ -422,17 +422,17 @@ describe("parley moderation", () => {
 describe("parley canned-reply", () => {
   it("adds, changes, lists and removes a canned reply", async () => {
     const texts = ["--name", "Hours", "--text", "We open at **seven**."];
-    const added = await json<{ id: string }>("canned-reply", "add", ...workspaceArgs(), ...texts);
-    expect(added).toEqual({ id: expect.any(String), name: "Hours", text: "We open at **seven**." });
+    const added = await json<{ id: number }>("canned-reply", "add", ...workspaceArgs(), ...texts);
+    expect(added).toEqual({ id: expect.any(Number), name: "Hours", text: "We open at **seven**." });
     const { stdout } = await run("canned-reply", "list", ...workspaceArgs());
     expect(stdout).toMatch(/^ID +NAME +TEXT\n\d+ +Hours +We open at \*\*seven\*\*\.\n$/);
     const changes = ["--name", "Opening", "--text", "At eight."];
     const changed = { id: added.id, name: "Opening", text: "At eight." };
-    expect(await json("canned-reply", "update", added.id, ...workspaceArgs(), ...changes)).toEqual(changed);
+    expect(await json("canned-reply", "update", String(added.id), ...workspaceArgs(), ...changes)).toEqual(changed);
     expect(await json("canned-reply", "list", ...workspaceArgs())).toEqual([changed]);
-    const removed = await run("canned-reply", "remove", added.id, ...workspaceArgs());
+    const removed = await run("canned-reply", "remove", String(added.id), ...workspaceArgs());
     expect([removed.code, removed.stdout]).toEqual([0, `Removed canned reply ${added.id}.\n`]);
-    const gone = await run("canned-reply", "update", added.id, ...workspaceArgs(), ...changes);
+    const gone = await run("canned-reply", "update", String(added.id), ...workspaceArgs(), ...changes);
     expect([gone.code, gone.stderr]).toEqual([
       1,
       "parley: the workspace has no such canned reply: list canned replies with parley canned-reply list --workspace W\n",

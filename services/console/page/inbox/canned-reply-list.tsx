@@ -68,7 +68,7 @@ export function useCannedReplies(text: string, onInsert: (text: string) => void)
 const optionId = (id: string, index: number) => `${id}-${index}`;
 
 export function CannedReplyList({ id, found, active, insert }: Replies) {
-  const list = useRef<HTMLUListElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   useEffect(() => list.current?.children[active]?.scrollIntoView({ block: "nearest" }), [active]);
   return (
     <>
@@ -78,12 +78,14 @@ export function CannedReplyList({ id, found, active, insert }: Replies) {
       </p>
       {found !== undefined && found.length > 0 && (
         // The field handles the keys.
-        <ul ref={list} id={id} role="listbox" aria-label={t("Canned replies")} className="canned-replies">
+        <div ref={list} id={id} role="listbox" aria-label={t("Canned replies")} className="canned-replies">
           {found.map((reply, index) => (
-            <li
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys.
+            <div
               key={String(reply.id)}
               id={optionId(id, index)}
               role="option"
+              tabIndex={-1}
               aria-selected={index === active}
               // Keeps the focus in the field.
               onMouseDown={(event) => event.preventDefault()}
@@ -91,9 +93,9 @@ export function CannedReplyList({ id, found, active, insert }: Replies) {
             >
               <strong dir="auto">{reply.name}</strong>
               <small dir="auto">{reply.text}</small>
-            </li>
+            </div>
           ))}
-        </ul>
+        </div>
       )}
     </>
   );

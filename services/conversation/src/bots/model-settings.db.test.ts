@@ -43,7 +43,7 @@ test("bots have settings of their model, which an update changes one by one and 
     [{ topP: { value: 1.1 } }, "top_p must be from 0 to 1"],
     [{ topP: { value: 0 } }, "top_p must be above 0"],
     [{ maxOutputTokens: -1 }, "max_output_tokens must be 0 or from 1 to 1,000,000"],
-    [{ reasoningEffort: "huge" }, "reasoning_effort must be none, minimal, low, medium, high or empty"],
+    [{ reasoningEffort: "huge" }, "reasoning_effort must be none, minimal, low, medium, high, xhigh or empty"],
   ] as const)
     expect(await adminFailure(update(changes))).toMatchObject({ parleyCode: "invalid_argument", message });
 });

@@ -69,7 +69,10 @@ const optionId = (id: string, index: number) => `${id}-${index}`;
 
 export function CannedReplyList({ id, found, active, insert }: Replies) {
   const list = useRef<HTMLDivElement>(null);
-  useEffect(() => list.current?.children[active]?.scrollIntoView({ block: "nearest" }), [active]);
+  useEffect(() => {
+    // Not returned: browsers return a promise, which React would call as a function.
+    list.current?.children[active]?.scrollIntoView({ block: "nearest" });
+  }, [active]);
   return (
     <>
       <p className={found?.length === 0 ? "hint" : "visually-hidden"} role="status">
